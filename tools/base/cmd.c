@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <argp.h>
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdio_ext.h>
@@ -9,6 +10,8 @@
 #include "cmd.h"
 #include "stop.h"
 
+static void (*parse_take)(const struct argp *argp, void *arg);
+static void *parse_arg;
 static void (*fail_form)(const struct tool_fail *fail);
 
 const struct tool_cmd *tool_cmd_find(const char *name)
@@ -73,8 +76,19 @@ int tool_parse(const struct argp *argp, int argc, char **argv, unsigned flags,
 	const struct argp       all = { options,  common_option, NULL, NULL,
 					children, NULL,          NULL };
 
+	if (parse_take != NULL) {
+		parse_take(&all, parse_arg);
+		return EAGAIN;
+	}
 	argp_program_version_hook = version_hook;
 	return argp_parse(&all, argc, argv, flags, NULL, input);
+}
+
+void tool_parse_divert(void (*take)(const struct argp *argp, void *arg),
+		       void *arg)
+{
+	parse_take = take;
+	parse_arg = arg;
 }
 
 /* A text that is too long loses its middle: the value stands before the

@@ -25,6 +25,11 @@ enum tool_exit {
 struct tool_cmd {
 	const char *tc_name;
 	const char *tc_summary;
+	/**
+	 * Operands that shells complete: words of one position are separated by
+	 * blanks, positions by " | ". NULL: none.
+	 */
+	const char *tc_words;
 	/** argv[0] is "colibri NAME". Returns an exit code. */
 	int (*tc_run)(int argc, char **argv);
 };
@@ -50,6 +55,7 @@ int route_main(int argc, char **argv);
 int explain_main(int argc, char **argv);
 int routing_main(int argc, char **argv);
 int fault_main(int argc, char **argv);
+int completion_main(int argc, char **argv);
 int version_main(int argc, char **argv);
 int help_main(int argc, char **argv);
 
@@ -60,6 +66,12 @@ struct argp;
  */
 int tool_parse(const struct argp *argp, int argc, char **argv, unsigned flags,
 	       void *input);
+/**
+ * From now on, tool_parse() passes the option tables to `take`, and fails. Call a
+ * command then to read its options. NULL: parse again.
+ */
+void tool_parse_divert(void (*take)(const struct argp *argp, void *arg),
+		       void *arg);
 /** Prints the version of the command and of the library. */
 void tool_version_print(FILE *file);
 

@@ -30,7 +30,7 @@ static void help_list(void)
 	       "Messages and bulk data through the Colibri network library.\n"
 	       "\n");
 	for (cmd = tool_cmds; cmd->tc_name != NULL; ++cmd)
-		printf("  %-10s%s\n", cmd->tc_name, cmd->tc_summary);
+		printf("  %-12s%s\n", cmd->tc_name, cmd->tc_summary);
 	printf("\n"
 	       "`colibri COMMAND --help' explains a command; so does "
 	       "colibri-COMMAND(1).\n"

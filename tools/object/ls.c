@@ -75,8 +75,10 @@ static int ls_run(int argc, char **argv, const struct argp *argp,
 	args.la_fail = &fail;
 	args.la_names = m0_alloc_arr((size_t)argc + 1, sizeof *args.la_names);
 	if (args.la_names == NULL ||
-	    tool_parse(argp, argc, argv, 0, &args) != 0)
+	    tool_parse(argp, argc, argv, 0, &args) != 0) {
+		m0_free(args.la_names);
 		return TOOL_USAGE;
+	}
 	if (fail.tf_exit == TOOL_OK)
 		(void)obj_target_parse(&args.la_target, args.la_names[0],
 				       &fail);

@@ -330,8 +330,10 @@ int put_main(int argc, char **argv)
 	args.puta_fail = &fail;
 	args.puta_src = m0_alloc_arr((size_t)argc + 1, sizeof *args.puta_src);
 	if (args.puta_src == NULL ||
-	    tool_parse(&put_argp, argc, argv, 0, &args) != 0)
+	    tool_parse(&put_argp, argc, argv, 0, &args) != 0) {
+		m0_free(args.puta_src);
 		return TOOL_USAGE;
+	}
 	if (fail.tf_exit == TOOL_OK &&
 	    obj_target_parse(&args.puta_target,
 			     args.puta_src[args.puta_src_nr - 1], &fail) == 0) {

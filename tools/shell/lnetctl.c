@@ -19,7 +19,7 @@ enum {
 
 /** Commands of lnetctl that are no verbs. */
 static const char *const others[] = {
-	"help",	    "--help",	       "version",	"--version",
+	"help",          "--help",          "version", "--version",
 	"list-commands", "--list-commands", NULL,
 };
 
@@ -166,12 +166,13 @@ static int command_run(const struct lnetctl_verb *verb, int argc, char **argv)
 {
 	char   words[NAME_BYTES];
 	char   name[NAME_BYTES];
-	char **all = m0_alloc_arr((size_t)argc + COMMAND_WORDS_MAX, sizeof *all);
-	char  *rest = words;
-	char  *word;
-	int    nr = 0;
-	int    code;
-	int    i;
+	char **all =
+		m0_alloc_arr((size_t)argc + COMMAND_WORDS_MAX, sizeof *all);
+	char *rest = words;
+	char *word;
+	int   nr = 0;
+	int   code;
+	int   i;
 
 	if (all == NULL) {
 		failed(RC_GENERIC, "no memory is left");
@@ -290,7 +291,8 @@ static int word_missing(const struct lnetctl_verb *verb)
 
 	current = *verb;
 	current.lv_word = NULL;
-	nr = (size_t)snprintf(text, sizeof text, "a word is missing; there is:");
+	nr = (size_t)snprintf(text, sizeof text,
+			      "a word is missing; there is:");
 	for (; verb->lv_verb != NULL && strcmp(verb->lv_verb, name) == 0;
 	     ++verb)
 		nr += (size_t)snprintf(text + nr, sizeof text - nr, "%s %s",
@@ -309,8 +311,8 @@ static int verb_only(const struct lnetctl_verb *verb, const char *option,
 
 	if (!lnetctl_verb_is_here(verb))
 		return lnetctl_verb_run(verb, argc, argv);
-	if (option == NULL || !M0_IN(0, (strcmp(option, "--help"),
-					 strcmp(option, "-h"))))
+	if (option == NULL ||
+	    !M0_IN(0, (strcmp(option, "--help"), strcmp(option, "-h"))))
 		return word_missing(verb);
 	if (cmd == NULL)
 		return help_print();

@@ -39,7 +39,8 @@ extern const struct lnetctl_option lnetctl_options[];
 /** Can this build do it? */
 bool lnetctl_verb_is_here(const struct lnetctl_verb *verb);
 /**
- * Does what the verb stands for.
+ * Does what the verb stands for, or passes its options to the function of
+ * tool_parse_divert().
  * @param argv  argv[0] is ignored; operands and options follow.
  */
 int lnetctl_verb_run(const struct lnetctl_verb *verb, int argc, char **argv);

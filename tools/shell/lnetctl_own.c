@@ -56,11 +56,10 @@ static int lnet_main(int argc, char **argv, const char *doc, bool up)
 	if (args.ctg_fail.tf_exit == TOOL_OK) {
 		runs = node_runs(&args, where);
 		if (up && !runs)
-			tool_fail_set(
-				&args.ctg_fail, TOOL_FAILED,
-				"no node answers at %s, and a node is a "
-				"process: start `colibri node'",
-				where);
+			tool_fail_set(&args.ctg_fail, TOOL_FAILED,
+				      "no node answers at %s, and a node is a "
+				      "process: start `colibri node'",
+				      where);
 		if (!up && runs)
 			tool_fail_set(
 				&args.ctg_fail, TOOL_FAILED,
@@ -73,10 +72,11 @@ static int lnet_main(int argc, char **argv, const char *doc, bool up)
 
 int lnetctl_configure(int argc, char **argv)
 {
-	return lnet_main(argc, argv,
-			 "Succeed if a Colibri node runs. Start one by `colibri "
-			 "node'.",
-			 true);
+	return lnet_main(
+		argc, argv,
+		"Succeed if a Colibri node runs. Start one by `colibri "
+		"node'.",
+		true);
 }
 
 int lnetctl_unconfigure(int argc, char **argv)
@@ -90,11 +90,11 @@ int lnetctl_unconfigure(int argc, char **argv)
 /* ------------------------------------------------------------ lists of NIDs */
 
 struct nids_args {
-	struct ctl_request na_req;
-	struct tool_fail   na_fail;
-	struct json_t     *na_list;
+	struct ctl_request nia_req;
+	struct tool_fail   nia_fail;
+	struct json_t     *nia_list;
 	/** Also print the partition of each NID. */
-	bool na_cpt;
+	bool nia_cpt;
 };
 
 static void nids_add(struct nids_args *args, char *words)
@@ -106,17 +106,17 @@ static void nids_add(struct nids_args *args, char *words)
 
 	while ((word = strsep(&words, ",")) != NULL) {
 		if (m0_lnet_nid_parse(&nid, word) != 0) {
-			tool_fail_set(&args->na_fail, TOOL_USAGE,
+			tool_fail_set(&args->nia_fail, TOOL_USAGE,
 				      "'%s' is not accepted; accepted: a NID "
 				      "as 10.0.0.1@tcp or 2001:db8::1@tcp1",
 				      word);
 			return;
 		}
-		item = jout_append(args->na_list);
+		item = jout_append(args->nia_list);
 		jout_str(item, "nid",
 			 m0_lnet_nid_print(&nid, text, sizeof text));
 		/* A node has one partition. */
-		if (args->na_cpt)
+		if (args->nia_cpt)
 			jout_num(item, "cpt", 0);
 	}
 }
@@ -127,13 +127,13 @@ static error_t nids_option(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case 'j':
-		args->na_req.cq_json = true;
+		args->nia_req.cq_json = true;
 		break;
 	case ARGP_KEY_ARG:
 		nids_add(args, arg);
 		break;
 	case ARGP_KEY_NO_ARGS:
-		tool_fail_set(&args->na_fail, TOOL_USAGE,
+		tool_fail_set(&args->nia_fail, TOOL_USAGE,
 			      "a NID is missing, as 10.0.0.1@tcp");
 		break;
 	default:
@@ -147,22 +147,21 @@ static int nids_main(int argc, char **argv, const char *doc, const char *key,
 {
 	static const struct argp_option options[] = { CTL_OPTION_JSON, { 0 } };
 	const struct argp               argp = {
-			      options, nids_option, "NID...", doc,
-			      NULL,    NULL,        NULL,
+			      options, nids_option, "NID...", doc, NULL, NULL, NULL,
 	};
-	struct nids_args args = { .na_cpt = cpt };
+	struct nids_args args = { .nia_cpt = cpt };
 	struct json_t   *tree = jout_alloc();
 
-	args.na_list = jout_array(tree, key);
+	args.nia_list = jout_array(tree, key);
 	if (tool_parse(&argp, argc, argv, 0, &args) != 0) {
 		jout_free(tree);
 		return TOOL_USAGE;
 	}
-	if (args.na_fail.tf_exit == TOOL_OK)
-		ctl_tree_print(&args.na_req, tree, CTL_LIST_INDENT, stdout);
+	if (args.nia_fail.tf_exit == TOOL_OK)
+		ctl_tree_print(&args.nia_req, tree, CTL_LIST_INDENT, stdout);
 	jout_free(tree);
 	return tool_finish_output(argv[0],
-				  tool_fail_print(&args.na_fail, argv[0]));
+				  tool_fail_print(&args.nia_fail, argv[0]));
 }
 
 int lnetctl_nidlist(int argc, char **argv)

@@ -1,14 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lnetctl.h"
 
-#define COMMAND(verb, word) \
-	{ verb, word, verb " " word, NULL, NULL }
-#define OPERANDS(verb) \
-	{ verb, NULL, verb, NULL, NULL }
-#define LATER(verb, word, command) \
-	{ verb, word, command, NULL, "this build has no `colibri " command "'" }
-#define NOT_HERE(verb, why) \
-	{ verb, NULL, NULL, NULL, why }
+#define COMMAND(verb, word)                           \
+	{                                             \
+		verb, word, verb " " word, NULL, NULL \
+	}
+#define OPERANDS(verb)                       \
+	{                                    \
+		verb, NULL, verb, NULL, NULL \
+	}
+#define LATER(verb, word, command)                                \
+	{                                                         \
+		verb, word, command, NULL,                        \
+			"this build has no `colibri " command "'" \
+	}
+#define NOT_HERE(verb, why)                 \
+	{                                   \
+		verb, NULL, NULL, NULL, why \
+	}
 
 const struct lnetctl_verb lnetctl_verbs[] = {
 	{ "lnet", "configure", NULL, lnetctl_configure, NULL },
