@@ -66,7 +66,7 @@ static inline bool m0_lnet_handle_is_none(struct m0_lnet_handle handle)
 /**
  * Opens a node: takes its addresses, listens, and starts a thread for it unless
  * lc_inline is set. Blocks until peers can reach the node, or until opening it
- * has failed.
+ * has failed; with lgc_check_first until the gateways were checked, too.
  * @param cfg  copied; NULL: m0_lnet_cfg_default().
  * @param why  buffer of M0_LNET_WHY_BYTES, or NULL: on failure it receives what
  *             is wrong and what to do about it, in one or more lines.

@@ -100,7 +100,10 @@ struct m0_lnet_routing_cfg {
 	 * (`router_ping_timeout`). */
 	uint64_t lgc_ping_ms;
 	/** Use a route only after the first check of its gateway
-	 * (`check_routers_before_use`). */
+	 * (`check_routers_before_use`). m0_lnet_open() returns when the
+	 * gateways of lgc_routes have answered the check or failed it, at the
+	 * latest after lgc_ping_ms; that of an inline node returns at once,
+	 * because the caller makes the progress of the checks. */
 	bool lgc_check_first;
 	/** Use a single-hop route only while the gateway reports an interface
 	 * on the remote network that is up (`avoid_asym_router_failure`). */

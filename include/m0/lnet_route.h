@@ -148,6 +148,13 @@ M0_EXTERN int m0_lnet_route_del(struct m0_lnet *lnet, uint32_t net,
  */
 M0_EXTERN int m0_lnet_route_get(struct m0_lnet            *lnet,
 				struct m0_lnet_route_info *ret, unsigned max);
+/**
+ * Counts the routes that wait for the first check of their gateway
+ * (M0_LNET_ROUTE_UNCHECKED). m0_lnet_open() waits for them; the caller of an inline
+ * node makes progress until there are none.
+ * @retval -ENOMEM, -ESHUTDOWN
+ */
+M0_EXTERN int m0_lnet_routes_unchecked(struct m0_lnet *lnet);
 /** Returns what is wrong with a route, in words, by the error of
  * m0_lnet_route_add(); never NULL. */
 M0_EXTERN const char *m0_lnet_route_flaw(int rc);

@@ -3,6 +3,12 @@
  * Opening a node in this process.
  */
 #include "front/front_internal.h"
+#include "m0/lnet_route.h"
+
+enum {
+	/** Interval of looks at the gateways that are checked. */
+	ROUTERS_TICK_NS = 2 * 1000 * 1000
+};
 
 static int ring_make(struct m0_lnet *lnet)
 {
@@ -133,6 +139,23 @@ static int lnet_start(struct m0_lnet *lnet, const struct m0_host_ops *host,
 	return 0;
 }
 
+/*
+ * Waits until each gateway was checked once. A check ends after the time-out of its
+ * ping; one that queues behind those of many gateways may end after the wait.
+ */
+static void routers_await(struct m0_lnet *lnet)
+{
+	const struct m0_lnet_routing_cfg *cfg = &lnet->hm_cfg.lc_routing;
+	m0_time_t                         until;
+
+	M0_PRE(!lnet->hm_inline);
+	if (!cfg->lgc_check_first || cfg->lgc_routes_nr == 0)
+		return;
+	until = m0_time_add(m0_time_now(), cfg->lgc_ping_ms * M0_TIME_ONE_MSEC);
+	while (m0_lnet_routes_unchecked(lnet) > 0 && m0_time_now() < until)
+		m0_time_sleep(m0_time_from_now(0, ROUTERS_TICK_NS));
+}
+
 static int cfg_open(struct m0_lnet **ret, const struct m0_lnet_cfg *cfg,
 		    char *why)
 {
@@ -155,6 +178,8 @@ static int cfg_open(struct m0_lnet **ret, const struct m0_lnet_cfg *cfg,
 	if (rc == 0 && !cfg->lc_inline)
 		rc = m0_lnet_thread_start(lnet);
 	if (rc == 0) {
+		if (!cfg->lc_inline)
+			routers_await(lnet);
 		*ret = lnet;
 		return 0;
 	}

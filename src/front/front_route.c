@@ -69,6 +69,23 @@ int m0_lnet_route_get(struct m0_lnet *lnet, struct m0_lnet_route_info *ret,
 	return m0_front__array_do(lnet, fcl, ret, max * sizeof *ret);
 }
 
+int m0_lnet_routes_unchecked(struct m0_lnet *lnet)
+{
+	struct m0_lnet_route_info *routes;
+	int                        unchecked_nr = 0;
+	int                        nr;
+	int                        i;
+
+	M0_ALLOC_ARR(routes, M0_LNET_ROUTES_MAX);
+	if (routes == NULL)
+		return -ENOMEM;
+	nr = m0_lnet_route_get(lnet, routes, M0_LNET_ROUTES_MAX);
+	for (i = 0; i < nr; ++i)
+		unchecked_nr += routes[i].lri_why == M0_LNET_ROUTE_UNCHECKED;
+	m0_free(routes);
+	return nr < 0 ? nr : unchecked_nr;
+}
+
 static int routing_take(struct m0_lnet *lnet, enum m0_ring_verb verb,
 			struct m0_front_control **ret)
 {

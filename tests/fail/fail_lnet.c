@@ -213,6 +213,7 @@ static void led_by_routes(void)
 	FAIL_TRY(m0_lnet_route_add(nodes[0], &attr, NULL));
 	assert_int_equal(m0_lnet_route_get(nodes[0], NULL, 0), 1);
 	FAIL_TRY(m0_lnet_route_get(nodes[0], &route, 1) < 0 ? -ENOMEM : 0);
+	FAIL_TRY(m0_lnet_routes_unchecked(nodes[0]) < 0 ? -ENOMEM : 0);
 	assert_non_null(m0_lnet_route_why_text(route.lri_why));
 	FAIL_TRY(m0_lnet_routing_set(nodes[1], true));
 	FAIL_TRY(m0_lnet_pools_set(nodes[1], pools));

@@ -3,9 +3,11 @@
 
 Node i of network n has address n.i of lnet.py's.
 """
+import contextlib
 import json
 import signal
 import socket
+import subprocess
 import time
 
 import cli
@@ -105,6 +107,39 @@ class Routes(Case):
                                 'no such route')
         self.assertEqual(router.run('route', 'show').stdout, b'')
         self.assertEqual(router.json('route', 'show'), {'route': []})
+
+    def test_start_waits_for_the_checks_of_gateways(self):
+        # A gateway that accepts connections, and says nothing.
+        silent = socket.create_server((lnet.address(2), self.port))
+        self.addCleanup(silent.close)
+        routes = ('--check-routers-before-use', '--routes',
+                  f'tcp1 {self.nid(0, 2)}')
+        begin = time.monotonic()
+        client = self.node([(0, 1)], *routes, '--router-ping-timeout', '2')
+        self.assertGreater(time.monotonic() - begin, 1.5)
+        self.assertEqual(self.routes(client)[0]['state'], 'down')
+        self.assertEqual(client.stop()[0], 0)
+        silent.setblocking(False)
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                silent.accept()[0].close()
+        # A signal ends the wait.
+        waiting = subprocess.Popen(
+            [cli.COLIBRI, 'node', '--ctl', self.path('waits.sock'),
+             *self.options((0, 1)), *routes],
+            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        self.addCleanup(waiting.kill)
+        silent.settimeout(cli.PATIENCE)
+        conn = silent.accept()[0]
+        self.addCleanup(conn.close)
+        waiting.send_signal(signal.SIGTERM)
+        self.assertIn(b'interrupted while gateways were checked',
+                      waiting.communicate(timeout=cli.PATIENCE)[1])
+        self.assertEqual(waiting.returncode, 1)
+        silent.close()
+        self.node([(0, 2), (1, 2)], '--routing')
+        client = self.node([(0, 1)], *routes)
+        self.assertEqual(self.routes(client)[0]['state'], 'up')
 
     def test_refusals_are_those_of_lnetctl(self):
         client, *_ = self.line()

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "lnet/node.h"
+#include "m0/lnet_fault.h"
 #include "m0/lnet_route.h"
 
 enum {
@@ -31,6 +32,8 @@ static const char *routes;
 static bool        is_router;
 static unsigned    buffers;
 static unsigned    credits;
+static bool        check_first;
+static bool        is_inline;
 
 static void tune(struct m0_lnet_cfg *cfg)
 {
@@ -40,6 +43,8 @@ static void tune(struct m0_lnet_cfg *cfg)
 	cfg->lc_routing.lgc_on = is_router;
 	cfg->lc_routing.lgc_check_ms = 10000;
 	cfg->lc_routing.lgc_ping_ms = 5000;
+	cfg->lc_routing.lgc_check_first = check_first;
+	cfg->lc_inline = is_inline;
 	if (credits != 0 && is_router)
 		cfg->lc_peer_credits = credits;
 	if (buffers != 0) {
@@ -66,6 +71,8 @@ static void up(void)
 	nodes_nr = 0;
 	buffers = 0;
 	credits = 0;
+	check_first = false;
+	is_inline = false;
 }
 
 static void down(void)
@@ -361,6 +368,91 @@ static void routes_of_all_nodes_may_be_one_text(void **state)
 	down();
 }
 
+/* -- check_routers_before_use ---------------------------------------------- */
+
+static struct m0_lnet_route_info first_route(void)
+{
+	struct m0_lnet_route_info info;
+
+	assert_int_equal(
+		m0_lnet_route_get(nodes[nodes_nr - 1].n_lnet, &info, 1), 1);
+	return info;
+}
+
+static void start_waits_for_the_check_of_each_gateway(void **state)
+{
+	struct m0_lnet_route_info infos[2];
+	m0_time_t                 since;
+
+	(void)state;
+	up();
+	node_add("r", "tcp(10.0.0.2),tcp1(10.1.0.2)", "10.0.0.2 10.1.0.2", 0, 1,
+		 true, "");
+	check_first = true;
+	node_add("c", "tcp(10.0.0.1)", "10.0.0.1", 0, 0, false,
+		 "tcp1 10.0.0.2@tcp");
+	assert_int_equal(first_route().lri_why, M0_LNET_ROUTE_UP);
+	/* One whose gateway is dead goes on without it. */
+	since = m0_sim_now(&sim);
+	node_add("d", "tcp(10.0.0.4)", "10.0.0.4", 0, 0, false,
+		 "tcp1 10.0.0.[2-3]@tcp");
+	assert_in_range(m0_sim_now(&sim) - since, 0, 5100 * M0_TIME_ONE_MSEC);
+	assert_int_equal(m0_lnet_route_get(nodes[2].n_lnet, infos, 2), 2);
+	assert_int_equal(infos[0].lri_why, M0_LNET_ROUTE_UP);
+	assert_true(M0_IN(infos[1].lri_why,
+			  (M0_LNET_ROUTE_SILENT, M0_LNET_ROUTE_LOST)));
+	down();
+}
+
+static void start_does_not_wait_for_ever(void **state)
+{
+	struct m0_lnet_fault_attr deaf;
+	m0_time_t                 since;
+
+	(void)state;
+	up();
+	node_add("r", "tcp(10.0.0.2),tcp1(10.1.0.2)", "10.0.0.2 10.1.0.2", 0, 1,
+		 true, "");
+	m0_lnet_fault_attr_init(&deaf, M0_LNET_FAULT_DROP);
+	deaf.lfa_rate = 1;
+	assert_int_equal(m0_lnet_fault_add(nodes[0].n_lnet, &deaf, NULL), 0);
+	check_first = true;
+	since = m0_sim_now(&sim);
+	node_add("c", "tcp(10.0.0.1)", "10.0.0.1", 0, 0, false,
+		 "tcp1 10.0.0.2@tcp");
+	assert_in_range(m0_sim_now(&sim) - since, 4900 * M0_TIME_ONE_MSEC,
+			5100 * M0_TIME_ONE_MSEC);
+	assert_int_not_equal(first_route().lri_why, M0_LNET_ROUTE_UP);
+	down();
+}
+
+/* Its caller makes the progress, so to wait would be to wait for itself. */
+static void start_of_an_inline_node_does_not_wait(void **state)
+{
+	struct m0_lnet *lnet;
+	m0_time_t       since;
+
+	(void)state;
+	up();
+	node_add("r", "tcp(10.0.0.2),tcp1(10.1.0.2)", "10.0.0.2 10.1.0.2", 0, 1,
+		 true, "");
+	check_first = true;
+	is_inline = true;
+	since = m0_sim_now(&sim);
+	node_add("c", "tcp(10.0.0.1)", "10.0.0.1", 0, 0, false,
+		 "tcp1 10.0.0.2@tcp");
+	lnet = nodes[1].n_lnet;
+	assert_int_equal(m0_sim_now(&sim), since);
+	assert_int_equal(first_route().lri_why, M0_LNET_ROUTE_UNCHECKED);
+	while (m0_lnet_routes_unchecked(lnet) > 0) {
+		(void)m0_lnet_progress(lnet);
+		m0_sim_run_ms(&sim, 1);
+		assert_true(m0_sim_now(&sim) - since < M0_TIME_ONE_SECOND);
+	}
+	assert_int_equal(first_route().lri_why, M0_LNET_ROUTE_UP);
+	down();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -372,6 +464,9 @@ int main(void)
 		cmocka_unit_test(both_directions_full_never_stop),
 		cmocka_unit_test(route_that_is_refused_says_why),
 		cmocka_unit_test(routes_of_all_nodes_may_be_one_text),
+		cmocka_unit_test(start_waits_for_the_check_of_each_gateway),
+		cmocka_unit_test(start_does_not_wait_for_ever),
+		cmocka_unit_test(start_of_an_inline_node_does_not_wait),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,6 +8,8 @@
 #include "lnet_opts.h"
 #include "../base/stop.h"
 #include "../base/text.h"
+#include "m0/lnet_route.h"
+#include "m0/lnet_run.h"
 
 enum {
 	KEY_NET = 0x1000,
@@ -27,6 +29,8 @@ enum {
 	KEY_CTL,
 	/** Between two looks for a device. */
 	WAIT_TICK_MS = 300,
+	/** Between two looks at the gateways that are checked. */
+	ROUTERS_TICK_MS = 5,
 	CREDITS_MAX = UINT16_MAX,
 	CONNS_MAX = 127,
 	DAY_MS = 86400000
@@ -405,15 +409,51 @@ static void waiting_say(const struct lnet_opts *opts, const char *why)
 		text);
 }
 
+/* As m0_lnet_open() does, but a signal ends it. */
+static int routers_await(const struct lnet_opts *opts, struct m0_lnet *lnet)
+{
+	uint64_t  ms = opts->nop_cfg.lc_routing.lgc_ping_ms;
+	m0_time_t until = m0_time_add(m0_time_now(), ms * M0_TIME_ONE_MSEC);
+
+	while (m0_lnet_routes_unchecked(lnet) > 0 && m0_time_now() < until) {
+		if (is_interrupted())
+			return tool_fail_set(opts->nop_fail, TOOL_FAILED,
+					     "interrupted while gateways were "
+					     "checked");
+		(void)poll(NULL, 0, ROUTERS_TICK_MS);
+	}
+	return 0;
+}
+
+/* Opens a node with a thread, without the wait of m0_lnet_open(). */
+static int open_checked(const struct m0_lnet_cfg *cfg, struct m0_lnet **ret,
+			char *why)
+{
+	struct m0_lnet_cfg as_inline = *cfg;
+	int                rc;
+
+	as_inline.lc_inline = true;
+	rc = m0_lnet_open(ret, &as_inline, why);
+	if (rc != 0)
+		return rc;
+	rc = m0_lnet_thread_start(*ret);
+	if (rc == 0)
+		return 0;
+	m0_lnet_close(*ret);
+	return rc;
+}
+
 int lnet_opts_open(const struct lnet_opts *opts, const struct m0_lnet_cfg *cfg,
 		   struct m0_lnet **ret)
 {
 	m0_time_t begin = m0_time_now();
 	char      why[M0_LNET_WHY_BYTES] = "";
+	bool      awaits = cfg->lc_routing.lgc_check_first && !cfg->lc_inline;
 	bool      said = false;
 	int       rc;
 
-	while ((rc = m0_lnet_open(ret, cfg, why)) != 0) {
+	while ((rc = awaits ? open_checked(cfg, ret, why)
+			    : m0_lnet_open(ret, cfg, why)) != 0) {
 		if (!is_absent(rc) ||
 		    (m0_time_now() - begin) / M0_TIME_ONE_MSEC >=
 			    opts->nop_wait_ms)
@@ -427,7 +467,9 @@ int lnet_opts_open(const struct lnet_opts *opts, const struct m0_lnet_cfg *cfg,
 					     "interrupted while a device was "
 					     "waited for");
 	}
-	return 0;
+	if (awaits && (rc = routers_await(opts, *ret)) != 0)
+		m0_lnet_close(*ret);
+	return rc;
 }
 
 void lnet_opts_timeout(struct lnet_opts *opts, uint64_t ms)

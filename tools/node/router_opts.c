@@ -37,7 +37,9 @@ static const struct argp_option router_options[] = {
 	  "A gateway that has not answered for this long is down; default 50",
 	  0 },
 	{ "check-routers-before-use", KEY_CHECK_FIRST, NULL, 0,
-	  "Use a route only after a check of its gateway", 0 },
+	  "Use a route only after a check of its gateway, and start when those "
+	  "of --routes were checked",
+	  0 },
 	{ "use-asym-routes", KEY_USE_ASYM, NULL, 0,
 	  "Use a single-hop route also while its gateway reports no interface "
 	  "on the remote network that is up",
