@@ -129,7 +129,7 @@ struct m0_lnet_ni_info {
 	struct m0_lnet_nid nii_nid;
 	char               nii_device[16];
 	bool               nii_up;
-	/** The link is up. nii_up is false also for an interface that is
+	/** The link of the device is up, and the device has the address. nii_up is false also for an interface that is
 	 * reported down because of its health, or that nobody has pinged. */
 	bool nii_link_up;
 	/** Credits; 0 for lo. */

@@ -117,8 +117,13 @@ void m0_sim_host_unreachable(struct m0_sim_host *host, bool unreachable);
 void m0_sim_host_slow(struct m0_sim_host *host, uint64_t bytes_per_s);
 /** Makes listening fail with this error from now on; 0: succeed. */
 void m0_sim_host_listen_fails(struct m0_sim_host *host, int rc);
-/** Sets the devices of the host up (the default) or down. This only changes
- * what sio_ifaces reports. */
+/**
+ * Sets the device that has the address up (the default) or down: what is sent from
+ * or to the address vanishes while it is down, and the nodes of the host report the
+ * interface down.
+ */
+void m0_sim_link_up(const char *addr, bool up);
+/** m0_sim_link_up() for all addresses of the host. */
 void m0_sim_host_iface_up(struct m0_sim_host *host, bool up);
 /** Number of connections that the host has ever started, raw ones included. */
 unsigned m0_sim_host_dials_nr(const struct m0_sim_host *host);

@@ -25,6 +25,15 @@
 
 struct m0_stream_listener;
 
+/** A local address whose device the provider watches. The user's, which sets
+ * swa_addr; the provider sets the rest. */
+struct m0_stream_watch {
+	struct m0_host_addr swa_addr;
+	/** A device that is up, and whose link is, has the address. */
+	bool                swa_is_up;
+	struct m0_list_link swa_link;
+};
+
 enum {
 	/** Most bytes that stu_in_arrived may ask the provider to move. */
 	M0_STREAM_AGAIN_BYTES_MAX = (64 << 10) + 128
@@ -111,6 +120,8 @@ struct m0_streams_up {
 	unsigned (*stu_out_what)(void *user, struct iovec *iov, unsigned max);
 	/** The stream has taken `nr` bytes of them. @retval <0  as above. */
 	int (*stu_out_left)(void *user, size_t nr);
+	/** swa_is_up has changed. */
+	void (*stu_watched)(void *owner, struct m0_stream_watch *watch);
 };
 
 /** Calls from the user to the provider. */
@@ -154,6 +165,14 @@ struct m0_streams_ops {
 	 * acknowledged; may be 0. */
 	size_t (*sto_unsent)(struct m0_streams *streams,
 			     struct m0_stream  *stream);
+	/**
+	 * Watches the device that has an address, and sets swa_is_up. True if the
+	 * provider cannot tell. NULL, as sto_unwatch: the provider watches none.
+	 */
+	void (*sto_watch)(struct m0_streams      *streams,
+			  struct m0_stream_watch *watch);
+	void (*sto_unwatch)(struct m0_streams      *streams,
+			    struct m0_stream_watch *watch);
 };
 
 /** The streams of one user; embedded in the provider's object. */

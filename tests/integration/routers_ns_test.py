@@ -341,6 +341,49 @@ class Topologies(Hosts):
         self.wait_state(client, 'up')
         self.assertEqual(client.stop(signal.SIGINT)[0], 0)
 
+    def test_link_that_goes_down_is_reported(self):
+        self.make_hosts(3)
+        a, b = self.wire(0, 1), self.wire(1, 2)
+        router = self.start(1, [self.nid(a, 2), self.nid(b, 1)], '--routing')
+        client = self.start(0, [self.nid(a, 1)], '--routes',
+                            f'tcp{b} {self.nid(a, 2)}')
+        self.wait_state(client, 'up')
+        far, device = self.nid(b, 1), f'w{b}'
+        # No carrier; administratively down; no address.
+        for host, down, up in (
+                (2, [('link', 'set', device, 'down')],
+                 [('link', 'set', device, 'up')]),
+                (1, [('link', 'set', device, 'down')],
+                 [('link', 'set', device, 'up')]),
+                (1, [('addr', 'del', f'10.98.{b}.1/24', 'dev', device)],
+                 [('addr', 'add', f'10.98.{b}.1/24', 'dev', device)])):
+            for words in down:
+                self.within(host, IP, *words)
+            self.wait_ni(router, far, 'down')
+            # A push tells the client, long before the next check.
+            found = self.wait_state(client, 'down')
+            self.assertIn('no interface on the remote network',
+                          found['why down'])
+            for words in up:
+                self.within(host, IP, *words)
+            self.wait_ni(router, far, 'up')
+            self.wait_state(client, 'up')
+        self.assertEqual(router.stop()[0], 0)
+
+    def wait_ni(self, node, nid, want):
+        """The status of an interface, and whether its link has failed."""
+        deadline = time.monotonic() + cli.PATIENCE
+        while True:
+            nis = {ni['nid']: ni for net in
+                   node.json('net', 'show', '-v2')['net']
+                   for ni in net['local NI(s)']}
+            found = (nis[nid]['status'],
+                     nis[nid]['health stats']['fatal_error'])
+            if found == (want, int(want == 'down')):
+                return
+            self.assertLess(time.monotonic(), deadline, found)
+            time.sleep(0.02)
+
 
 if __name__ == '__main__':
     if Hosts.WHY is not None:

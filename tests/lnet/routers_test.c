@@ -368,6 +368,44 @@ static void routes_of_all_nodes_may_be_one_text(void **state)
 	down();
 }
 
+/* -- links ----------------------------------------------------------------- */
+
+static struct m0_lnet_ni_info ni_info(const struct node *node, unsigned i)
+{
+	struct m0_lnet_info   *info;
+	struct m0_lnet_ni_info ret;
+
+	assert_int_equal(m0_lnet_info_get(node->n_lnet, &info), 0);
+	assert_true(i < info->li_nis_nr);
+	ret = info->li_nis[i];
+	m0_lnet_info_free(info);
+	return ret;
+}
+
+/* The interface of a router behind which the remote network is loses its link. */
+static void link_that_goes_down_is_reported(void **state)
+{
+	struct m0_lnet_route_info infos[2];
+
+	(void)state;
+	diamond_up();
+	assert_true(ni_info(&nodes[2], 2).nii_up);
+	m0_sim_link_up("10.1.0.2", false);
+	m0_sim_run_ms(&sim, 100);
+	assert_false(ni_info(&nodes[2], 2).nii_link_up);
+	assert_false(ni_info(&nodes[2], 2).nii_up);
+	assert_true(ni_info(&nodes[2], 1).nii_up);
+	assert_int_equal(m0_lnet_route_get(nodes[0].n_lnet, infos, 2), 2);
+	assert_int_equal(infos[0].lri_why, M0_LNET_ROUTE_FAR_DOWN);
+	assert_int_equal(infos[1].lri_why, M0_LNET_ROUTE_UP);
+	m0_sim_link_up("10.1.0.2", true);
+	m0_sim_run_ms(&sim, 100);
+	assert_true(ni_info(&nodes[2], 2).nii_up);
+	assert_int_equal(m0_lnet_route_get(nodes[0].n_lnet, infos, 2), 2);
+	assert_int_equal(infos[0].lri_why, M0_LNET_ROUTE_UP);
+	down();
+}
+
 /* -- check_routers_before_use ---------------------------------------------- */
 
 static struct m0_lnet_route_info first_route(void)
@@ -464,6 +502,7 @@ int main(void)
 		cmocka_unit_test(both_directions_full_never_stop),
 		cmocka_unit_test(route_that_is_refused_says_why),
 		cmocka_unit_test(routes_of_all_nodes_may_be_one_text),
+		cmocka_unit_test(link_that_goes_down_is_reported),
 		cmocka_unit_test(start_waits_for_the_check_of_each_gateway),
 		cmocka_unit_test(start_does_not_wait_for_ever),
 		cmocka_unit_test(start_of_an_inline_node_does_not_wait),

@@ -99,15 +99,25 @@ static void listener_put(struct m0_sock           *sock,
 
 /* -- interfaces ------------------------------------------------------------ */
 
+static struct m0_host_addr ni_addr(const struct m0_sock__ni *ni)
+{
+	const struct m0_lnet_nid *nid = &ni->sni_ni->ldn_nid;
+	struct m0_host_addr       addr = {
+		      .sa_bytes_nr = nid->ln_size == M0_LNET_NID_SIZE_IPV6 ? 16 : 4,
+		      .sa_port = ni->sni_sock->sk_cfg.soc_port,
+	};
+
+	memcpy(addr.sa_bytes, nid->ln_addr, addr.sa_bytes_nr);
+	return addr;
+}
+
 static int ni_listen(struct m0_sock__ni *ni, char *why)
 {
 	struct m0_sock           *sock = ni->sni_sock;
 	const struct m0_lnet_nid *nid = &ni->sni_ni->ldn_nid;
-	struct m0_host_addr       addr = { .sa_port = sock->sk_cfg.soc_port };
+	struct m0_host_addr       addr = ni_addr(ni);
 	char                      text[M0_LNET_NIDSTR_SIZE];
 
-	addr.sa_bytes_nr = nid->ln_size == M0_LNET_NID_SIZE_IPV6 ? 16 : 4;
-	memcpy(addr.sa_bytes, nid->ln_addr, addr.sa_bytes_nr);
 	if (sock->sk_cfg.soc_accept != M0_SOCK_ACCEPT_NONE)
 		return listener_get(sock, &addr, why, &ni->sni_listener);
 	m0_log(M0_LOG_NOTICE,
@@ -133,6 +143,46 @@ static void ni_taken_say(const struct m0_sock__ni *ni)
 	(void)m0_lnet_nid_print(&ni->sni_ni->ldn_nid, nid, sizeof nid);
 	if (host->hso_nid_taken(nid, why))
 		m0_log(M0_LOG_WARN, "sock: %s", why);
+}
+
+static void ni_watch(struct m0_sock__ni *ni)
+{
+	const struct m0_streams_ops *ops = ni->sni_sock->sk_ops;
+	struct m0_stream_watch      *watch = &ni->sni_watch;
+
+	watch->swa_addr = ni_addr(ni);
+	watch->swa_is_up = true;
+	m0_list_link_init(&watch->swa_link);
+	if (ops->sto_watch != NULL)
+		ops->sto_watch(ni->sni_sock->sk_streams, watch);
+	ni->sni_ni->ldn_up = watch->swa_is_up;
+}
+
+static void ni_unwatch(struct m0_sock__ni *ni)
+{
+	const struct m0_streams_ops *ops = ni->sni_sock->sk_ops;
+
+	if (ops->sto_unwatch != NULL)
+		ops->sto_unwatch(ni->sni_sock->sk_streams, &ni->sni_watch);
+}
+
+static void sock_watched(void *owner, struct m0_stream_watch *watch)
+{
+	struct m0_sock   *sock = owner;
+	struct m0_lnd_ni *lnd_ni =
+		container_of(watch, struct m0_sock__ni, sni_watch)->sni_ni;
+	char nid[M0_LNET_NIDSTR_SIZE];
+
+	M0_PRE_EX(m0_sock__invariant(sock));
+	m0_log(watch->swa_is_up ? M0_LOG_NOTICE : M0_LOG_WARN,
+	       "sock: the link of %s is %s",
+	       m0_lnet_nid_print(&lnd_ni->ldn_nid, nid, sizeof nid),
+	       watch->swa_is_up ? "up"
+				: "down: its device is down, has no carrier, "
+				  "or has lost the address");
+	lnd_ni->ldn_up = watch->swa_is_up;
+	sock->sk_reactor->rtr_called = true;
+	lnd_ni->ldn_ops->lu_ni_status(lnd_ni);
 }
 
 /* Inherits the driver's values where the network has no options of its own. */
@@ -175,7 +225,7 @@ static int sock_ni_start(struct m0_lnd *lnd, struct m0_lnd_ni *lnd_ni,
 	m0_list_add_tail(&sock->sk_nis, &ni->sni_link);
 	lnd_ni->ldn_priv = ni;
 	lnd_ni->ldn_lnd = lnd;
-	lnd_ni->ldn_up = true;
+	ni_watch(ni);
 	return 0;
 }
 
@@ -187,6 +237,7 @@ static void sock_ni_stop(struct m0_lnd_ni *lnd_ni)
 	ni->sni_stopping = true;
 	listener_put(ni->sni_sock, ni->sni_listener);
 	ni->sni_listener = NULL;
+	ni_unwatch(ni);
 	ni->sni_sock->sk_orders = true;
 	m0_sock__rouse(ni->sni_sock);
 }
@@ -514,6 +565,7 @@ static const struct m0_streams_up streams_up = {
 	.stu_in_bytes = m0_sock__in_bytes,
 	.stu_out_what = m0_sock__out_what,
 	.stu_out_left = m0_sock__out_left,
+	.stu_watched = sock_watched,
 };
 
 int m0_sock_create(struct m0_lnd **ret, const struct m0_sock_cfg *cfg,

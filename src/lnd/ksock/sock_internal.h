@@ -152,6 +152,8 @@ struct m0_sock__ni {
 	struct m0_sock           *sni_sock;
 	struct m0_lnd_ni         *sni_ni;
 	struct m0_sock__listener *sni_listener;
+	/** Watches the device that has its address. */
+	struct m0_stream_watch sni_watch;
 	/** Tunables of the network. */
 	struct m0_sock_net_cfg sni_cfg;
 	struct m0_hash         sni_peers;

@@ -113,7 +113,7 @@ int m0_tcp__socket(const struct m0_streams_cfg *cfg,
 	return rc != 0 ? rc : fd;
 }
 
-static void listener_told(struct m0_loop_fd *fd, unsigned events)
+void m0_tcp__listener_told(struct m0_loop_fd *fd, unsigned events)
 {
 	struct m0_tcp_listener *listener =
 		container_of(fd, struct m0_tcp_listener, tcl_fd);
@@ -154,6 +154,8 @@ static int listener_open(struct m0_tcp_listener *listener)
 	return rc;
 }
 
+static void accept_one(struct m0_tcp_listener *listener);
+
 int m0_tcp__listen(struct m0_streams *io, struct m0_stream_listener *listener,
 		   char *why)
 {
@@ -164,7 +166,8 @@ int m0_tcp__listen(struct m0_streams *io, struct m0_stream_listener *listener,
 	if (tcp != NULL) {
 		tcp->tcl_io = m0_tcp__io(io);
 		tcp->tcl_listener = listener;
-		tcp->tcl_fd.lof_handler = listener_told;
+		tcp->tcl_fd.lof_handler = m0_tcp__listener_told;
+		tcp->tcl_take = accept_one;
 		m0_list_link_init(&tcp->tcl_all);
 		m0_list_link_init(&tcp->tcl_callers);
 		rc = listener_open(tcp);
@@ -241,7 +244,7 @@ static void caller_take(struct m0_tcp_listener *listener, int fd,
 }
 
 /* The machine has no more sockets for us, for now. */
-static void accept_pause(struct m0_tcp_io *io, int rc)
+void m0_tcp__accept_pause(struct m0_tcp_io *io, int rc)
 {
 	if (io->tci_pause_ns == 0)
 		m0_log(M0_LOG_WARN,
@@ -267,7 +270,7 @@ static void accept_one(struct m0_tcp_listener *listener)
 		io->tci_pause_ns = 0;
 		caller_take(listener, fd, &sa);
 	} else if (M0_IN(errno, (EMFILE, ENFILE, ENOBUFS, ENOMEM))) {
-		accept_pause(io, errno);
+		m0_tcp__accept_pause(io, errno);
 	} else if (errno == EAGAIN) {
 		m0_list_del(&listener->tcl_callers);
 	}
@@ -288,7 +291,7 @@ void m0_tcp__accept(struct m0_tcp_io *io)
 		listener = m0_list_entry(link, struct m0_tcp_listener,
 					 tcl_callers);
 		m0_list_move_tail(&io->tci_callers, link);
-		accept_one(listener);
+		listener->tcl_take(listener);
 		--left;
 	}
 }

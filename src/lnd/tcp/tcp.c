@@ -283,6 +283,7 @@ static void tcp_destroy(struct m0_streams *streams)
 				 m0_list_entry(link, struct m0_tcp_listener,
 					       tcl_all)
 					 ->tcl_listener);
+	m0_tcp__links_fini(io);
 	m0_reactor_del(&io->tci_source);
 	m0_free(io);
 }
@@ -296,6 +297,8 @@ static const struct m0_streams_ops streams_ops = {
 	.sto_in = tcp_in,
 	.sto_hangup = tcp_hangup,
 	.sto_unsent = m0_tcp__unsent,
+	.sto_watch = m0_tcp__watch,
+	.sto_unwatch = m0_tcp__unwatch,
 };
 
 /*
@@ -334,6 +337,7 @@ static int tcp_create(struct m0_streams **ret, struct m0_reactor *reactor,
 	m0_list_init(&io->tci_all);
 	m0_list_init(&io->tci_listeners);
 	m0_list_init(&io->tci_callers);
+	m0_tcp__links_init(io);
 	io->tci_source.rts_ops = &source_ops;
 	m0_reactor_add(reactor, &io->tci_source);
 	*ret = &io->tci_streams;

@@ -3,7 +3,7 @@
  * Shared by the files of this room: the streams of stream/stream.h as TCP
  * sockets.
  *
- * tcp.c the table and the passes; tcp_stream.c the two ways of a stream; tcp_dial.c and
+ * tcp.c the table and the passes; tcp_link.c the state of devices; tcp_stream.c the two ways of a stream; tcp_dial.c and
  * listen.c how streams come to be, end.c how they end; tcp_addr.c addresses; why.c
  * what is told to people whose configuration does not work.
  */
@@ -39,6 +39,18 @@ enum {
 	M0_TCP_ACCEPTS_MAX = 16
 };
 
+/** A descriptor from which a pass takes something: connections of peers, or
+ * changes of devices. */
+struct m0_tcp_listener {
+	struct m0_loop_fd          tcl_fd;
+	struct m0_tcp_io          *tcl_io;
+	struct m0_stream_listener *tcl_listener;
+	/** Takes one; removes it from tci_callers when nothing is left. */
+	void (*tcl_take)(struct m0_tcp_listener *listener);
+	struct m0_list_link tcl_all;
+	struct m0_list_link tcl_callers;
+};
+
 struct m0_tcp_io {
 	struct m0_streams        tci_streams;
 	struct m0_reactor_source tci_source;
@@ -55,6 +67,10 @@ struct m0_tcp_io {
 	struct m0_list tci_seen;
 	/** Listeners with somebody waiting. */
 	struct m0_list tci_callers;
+	/** Addresses whose devices are watched, and the socket that reports
+	 * changes of devices; lof_fd is -1 until the first is watched. */
+	struct m0_list         tci_watches;
+	struct m0_tcp_listener tci_links;
 	/** The one that calls are being made up for; NULL once it is gone. */
 	struct m0_tcp_stream *tci_current;
 	/** The stream that was read last, to be tried first. */
@@ -115,14 +131,6 @@ struct m0_tcp_stream {
 	size_t   tcs_kept_nr;
 	/** Address to which the socket is bound. */
 	struct m0_host_addr tcs_local;
-};
-
-struct m0_tcp_listener {
-	struct m0_loop_fd          tcl_fd;
-	struct m0_tcp_io          *tcl_io;
-	struct m0_stream_listener *tcl_listener;
-	struct m0_list_link        tcl_all;
-	struct m0_list_link        tcl_callers;
 };
 
 /** The table of the host; tests use it directly. */
@@ -210,6 +218,14 @@ int  m0_tcp__listen(struct m0_streams *io, struct m0_stream_listener *listener,
 		    char *why);
 void m0_tcp__unlisten(struct m0_streams         *io,
 		      struct m0_stream_listener *listener);
+/** The system has no more files: takes nothing from listeners for a while. */
+void m0_tcp__accept_pause(struct m0_tcp_io *io, int rc);
+/** Handler of a listener that has something. */
+void m0_tcp__listener_told(struct m0_loop_fd *fd, unsigned events);
+void m0_tcp__links_init(struct m0_tcp_io *io);
+void m0_tcp__links_fini(struct m0_tcp_io *io);
+void m0_tcp__watch(struct m0_streams *streams, struct m0_stream_watch *watch);
+void m0_tcp__unwatch(struct m0_streams *streams, struct m0_stream_watch *watch);
 /** Accepts some of those who wait, and calls up. */
 void m0_tcp__accept(struct m0_tcp_io *io);
 

@@ -344,6 +344,21 @@ static struct sim_io *io_of_source(struct m0_reactor_source *src)
 	return container_of(src, struct sim_io, sno_source);
 }
 
+static void watches_look(struct sim_io *io)
+{
+	struct m0_stream_watch *watch;
+	bool                    was_up;
+
+	m0_list_for_each_entry(&io->sno_watches, watch, struct m0_stream_watch,
+			       swa_link) {
+		was_up = watch->swa_is_up;
+		watch->swa_is_up = m0_sim__link_is_up(&watch->swa_addr);
+		if (watch->swa_is_up != was_up)
+			io->sno_streams.sts_up->stu_watched(
+				io->sno_streams.sts_owner, watch);
+	}
+}
+
 static bool sim_pass(struct m0_reactor_source *src, m0_time_t now)
 {
 	struct sim_io       *io = io_of_source(src);
@@ -352,6 +367,7 @@ static bool sim_pass(struct m0_reactor_source *src, m0_time_t now)
 	unsigned             nr;
 
 	(void)now;
+	watches_look(io);
 	TAILQ_FOREACH(listener, &m0_sim__net()->sin_listeners, sil_link)
 	if (listener->sil_io == io)
 		listener_accept(io, listener);
@@ -448,6 +464,9 @@ static int sim_create(struct m0_streams **ret, struct m0_reactor *reactor,
 			       .sno_host = net->sin_host_used };
 	TAILQ_INIT(&io->sno_ready);
 	TAILQ_INIT(&io->sno_outs);
+	m0_list_init(&io->sno_watches);
+	m0_list_link_init(&io->sno_link);
+	m0_list_add_tail(&net->sin_ios, &io->sno_link);
 	m0_reactor_add(reactor, &io->sno_source);
 	++net->sin_ios_nr;
 	if (io->sno_host != NULL)
@@ -466,6 +485,7 @@ static void sim_destroy(struct m0_streams *base)
 			    "an io ends with %u streams and %u listeners",
 			    io->sno_ends_nr, io->sno_listeners_nr);
 	m0_reactor_del(&io->sno_source);
+	m0_list_del(&io->sno_link);
 	--net->sin_ios_nr;
 	if (io->sno_host != NULL)
 		--io->sno_host->smh_ios_nr;
@@ -485,7 +505,7 @@ static unsigned host_ifaces(const struct m0_sim_host *host,
 			continue;
 		ifaces[nr] = (struct m0_host_iface){
 			.sif_addr = *addr,
-			.sif_is_up = !host->smh_iface_down,
+			.sif_is_up = !host->smh_iface_down[i],
 			.sif_is_link_local = addr->sa_bytes_nr == 16 &&
 					     addr->sa_bytes[0] == 0xfe &&
 					     (addr->sa_bytes[1] & 0xc0) == 0x80,
@@ -610,6 +630,18 @@ static size_t sim_unsent(struct m0_streams *base, struct m0_stream *stream)
 	return m0_sim_stream_unsent(m0_sim__stream(end), end->sie_nr);
 }
 
+static void sim_watch(struct m0_streams *base, struct m0_stream_watch *watch)
+{
+	watch->swa_is_up = m0_sim__link_is_up(&watch->swa_addr);
+	m0_list_add_tail(&io_of(base)->sno_watches, &watch->swa_link);
+}
+
+static void sim_unwatch(struct m0_streams *base, struct m0_stream_watch *watch)
+{
+	(void)base;
+	m0_list_del(&watch->swa_link);
+}
+
 static const struct m0_streams_ops streams_ops = {
 	.sto_destroy = sim_destroy,
 	.sto_listen = sim_listen,
@@ -619,6 +651,8 @@ static const struct m0_streams_ops streams_ops = {
 	.sto_in = sim_in,
 	.sto_hangup = sim_hangup,
 	.sto_unsent = sim_unsent,
+	.sto_watch = sim_watch,
+	.sto_unwatch = sim_unwatch,
 };
 
 const struct m0_host_ops m0_sim_host_ops = {

@@ -76,6 +76,17 @@ struct m0_sim_host *m0_sim__host_at(const struct m0_host_addr *addr)
 	return NULL;
 }
 
+bool m0_sim__link_is_up(const struct m0_host_addr *addr)
+{
+	const struct m0_sim_host *host = m0_sim__host_at(addr);
+	unsigned                  i;
+
+	for (i = 0; host != NULL && i < host->smh_addrs_nr; ++i)
+		if (m0_sim__addr_eq(addr, &host->smh_addrs[i], false))
+			return !host->smh_iface_down[i];
+	return true;
+}
+
 struct sim_listener *m0_sim__listener_at(const struct m0_host_addr *addr)
 {
 	struct sim_listener *listener;
@@ -173,6 +184,19 @@ static bool is_cut(const struct m0_sim_host *from, const struct m0_sim_host *to)
 	       m0_sim__net()->sin_cut[from->smh_index][to->smh_index];
 }
 
+static bool wire_has_links(const struct sim_wire *wire)
+{
+	return m0_sim__link_is_up(&wire->siw_end[0].sie_addr) &&
+	       m0_sim__link_is_up(&wire->siw_end[1].sie_addr);
+}
+
+static void end_hush(struct sim_end *end)
+{
+	m0_sim_stream_silence(m0_sim__stream(end), end->sie_nr,
+			      is_cut(end->sie_host, end_other(end)->sie_host) ||
+				      !wire_has_links(end->sie_wire));
+}
+
 /* Apply the faults of both hosts to the stream. */
 static void wire_faults(struct sim_wire *wire)
 {
@@ -184,9 +208,7 @@ static void wire_faults(struct sim_wire *wire)
 		m0_sim_stream_slow(&wire->siw_stream, i, host->smh_slow_bytes);
 		m0_sim_stream_ignore_reset(&wire->siw_stream, i,
 					   host->smh_ignores_resets);
-		m0_sim_stream_silence(&wire->siw_stream, i,
-				      is_cut(host,
-					     wire->siw_end[1 - i].sie_host));
+		end_hush(&wire->siw_end[i]);
 	}
 }
 
@@ -399,7 +421,8 @@ static void syn_fire(struct m0_sim_timer *timer)
 	else if (from->smh_down == SIM_UP &&
 		 to->sie_host->smh_down == SIM_KILLED)
 		syn_answer(wire, -ECONNREFUSED, latency);
-	else if (is_cut(from, to->sie_host) || is_cut(to->sie_host, from))
+	else if (is_cut(from, to->sie_host) || is_cut(to->sie_host, from) ||
+		 !wire_has_links(wire))
 		syn_again(wire);
 	else if (listener == NULL)
 		syn_answer(wire, -ECONNREFUSED, latency);
@@ -428,6 +451,7 @@ void m0_sim_net_init(struct m0_sim *sim, const struct m0_sim_stream_cfg *cfg)
 	TAILQ_INIT(&the_net->sin_wires);
 	TAILQ_INIT(&the_net->sin_grave);
 	TAILQ_INIT(&the_net->sin_listeners);
+	m0_list_init(&the_net->sin_ios);
 	the_net->sin_grave_timer.simt_data = the_net;
 	m0_rand_init(&the_net->sin_rand,
 		     m0_rand_next(&sim->sim_core->simk_link_rand));
@@ -542,8 +566,7 @@ static void ends_each(struct m0_sim_host *host,
 static void end_silence(struct sim_end *end, struct m0_sim_host *to)
 {
 	if (end_other(end)->sie_host == to)
-		m0_sim_stream_silence(m0_sim__stream(end), end->sie_nr,
-				      is_cut(end->sie_host, to));
+		end_hush(end);
 }
 
 void m0_sim_host_cut_way(struct m0_sim_host *from, struct m0_sim_host *to,
@@ -692,9 +715,48 @@ void m0_sim_host_listen_fails(struct m0_sim_host *host, int rc)
 	host->smh_listen_rc = rc;
 }
 
+static void link_silence(struct sim_end *end, struct m0_sim_host *arg)
+{
+	(void)arg;
+	end_hush(end);
+	end_hush(end_other(end));
+}
+
+/* Puts the state in force, and notifies the nodes of the host. */
+static void links_changed(struct m0_sim_host *host)
+{
+	struct sim_io *io;
+
+	ends_each(host, link_silence, NULL);
+	m0_list_for_each_entry(&m0_sim__net()->sin_ios, io, struct sim_io,
+			       sno_link)
+		if (!m0_list_is_empty(&io->sno_watches))
+			m0_sim__reactor_wake(io->sno_reactor);
+}
+
 void m0_sim_host_iface_up(struct m0_sim_host *host, bool up)
 {
-	host->smh_iface_down = !up;
+	unsigned i;
+
+	for (i = 0; i < host->smh_addrs_nr; ++i)
+		host->smh_iface_down[i] = !up;
+	links_changed(host);
+}
+
+void m0_sim_link_up(const char *at, bool up)
+{
+	struct m0_host_addr addr = m0_sim_addr(at, 0);
+	struct m0_sim_host *host = m0_sim__host_at(&addr);
+	unsigned            i;
+
+	if (host == NULL) {
+		m0_sim_fail(m0_sim__net()->sin_sim, "no host at %s", at);
+		return;
+	}
+	for (i = 0; i < host->smh_addrs_nr; ++i)
+		if (m0_sim__addr_eq(&addr, &host->smh_addrs[i], false))
+			host->smh_iface_down[i] = !up;
+	links_changed(host);
 }
 
 unsigned m0_sim_host_streams_nr(const struct m0_sim_host *host)

@@ -39,11 +39,12 @@ struct m0_sim_host {
 	struct m0_host_addr smh_addrs[SIM_ADDRS_MAX];
 	unsigned            smh_addrs_nr;
 	bool                smh_unreachable;
-	bool                smh_iface_down;
-	bool                smh_ignores_resets;
-	uint64_t            smh_slow_bytes;
-	int                 smh_listen_rc;
-	unsigned            smh_dials_nr;
+	/** By address: its device is down. */
+	bool     smh_iface_down[SIM_ADDRS_MAX];
+	bool     smh_ignores_resets;
+	uint64_t smh_slow_bytes;
+	int      smh_listen_rc;
+	unsigned smh_dials_nr;
 	/** NIDs of a host of a topology; a router also has a node while it is up. */
 	struct m0_lnet_nid smh_nids[SIM_ADDRS_MAX];
 	unsigned           smh_nids_nr;
@@ -144,6 +145,8 @@ struct sim_io {
 	struct sim_ends          sno_outs;
 	unsigned                 sno_ends_nr;
 	unsigned                 sno_listeners_nr;
+	struct m0_list           sno_watches;
+	struct m0_list_link      sno_link;
 	/** End whose up-call runs; NULL once it has hung up. */
 	struct sim_end *sno_serving;
 };
@@ -163,6 +166,7 @@ struct sim_net {
 	struct m0_sim_raw        *sin_raws;
 	struct m0_rand            sin_rand;
 	uint16_t                  sin_port;
+	struct m0_list            sin_ios;
 	unsigned                  sin_ios_nr;
 	unsigned                  sin_wires_nr;
 	unsigned                  sin_left_nr;
@@ -175,9 +179,11 @@ struct sim_net {
 /** The one network; asserts that it is there. */
 struct sim_net *m0_sim__net(void);
 
-bool                 m0_sim__addr_eq(const struct m0_host_addr *left,
-				     const struct m0_host_addr *right, bool ports);
-struct m0_sim_host  *m0_sim__host_at(const struct m0_host_addr *addr);
+bool                m0_sim__addr_eq(const struct m0_host_addr *left,
+				    const struct m0_host_addr *right, bool ports);
+struct m0_sim_host *m0_sim__host_at(const struct m0_host_addr *addr);
+/** Returns true if the device that has the address is up. */
+bool                 m0_sim__link_is_up(const struct m0_host_addr *addr);
 struct sim_listener *m0_sim__listener_at(const struct m0_host_addr *addr);
 /** @retval -EADDRINUSE, -EADDRNOTAVAIL */
 int  m0_sim__listener_add(struct sim_listener       *listener,
