@@ -155,7 +155,11 @@ struct m0_lnd_ni {
 	const char *ldn_options;
 	/** Set by the driver: the interface works. The driver reports changes
 	 * by lu_ni_status. */
-	bool                        ldn_up;
+	bool ldn_up;
+	/** Set by the driver in ldo_ni_start: how long a peer may make no
+	 * progress, which bounds how long a router keeps a message that is to
+	 * leave by this interface. 0: the driver has no such time. */
+	uint64_t                    ldn_timeout_ns;
 	void                       *ldn_priv;
 	struct m0_lnd              *ldn_lnd;
 	const struct m0_lnd_up_ops *ldn_ops;

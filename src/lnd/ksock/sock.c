@@ -225,6 +225,7 @@ static int sock_ni_start(struct m0_lnd *lnd, struct m0_lnd_ni *lnd_ni,
 	m0_list_add_tail(&sock->sk_nis, &ni->sni_link);
 	lnd_ni->ldn_priv = ni;
 	lnd_ni->ldn_lnd = lnd;
+	lnd_ni->ldn_timeout_ns = ni->sni_cfg.son_timeout_ns;
 	ni_watch(ni);
 	return 0;
 }

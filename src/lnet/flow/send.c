@@ -379,6 +379,23 @@ static void send_on(struct m0_lnet_msg *msg, int rc)
 		credits_take(msg);
 }
 
+/** Finds the path of a message that is forwarded. Its deadline is that of the network
+ * by which it leaves. */
+static int forward_path(struct m0_lnet_msg *msg)
+{
+	const struct m0_lnet_engine *eng = msg->msg_engine;
+	int                          rc = m0_lnet__path_forward(msg);
+	m0_time_t                    patience;
+
+	if (rc != 0)
+		return rc;
+	patience = msg->msg_tx.mtx_ni->lni_lnd.ldn_timeout_ns;
+	if (patience == 0)
+		patience = eng->le_cfg.lec_route.lrc_forward_ns;
+	msg->msg_tx.mtx_lnd.ltx_deadline = m0_time_add(eng->le_now, patience);
+	return 0;
+}
+
 /**
  * Finds the path of a message that path_again() could not. Not inline, because
  * few messages need it.
@@ -397,7 +414,7 @@ static __attribute__((__noinline__)) void send_first(struct m0_lnet_msg *msg)
 		return;
 	}
 	if (msg->msg_tx.mtx_is_answer) {
-		rc = msg->msg_tx.mtx_is_forward ? m0_lnet__path_forward(msg)
+		rc = msg->msg_tx.mtx_is_forward ? forward_path(msg)
 						: m0_lnet__path_answer(msg);
 		if (rc == 0)
 			credits_take(msg);
@@ -428,9 +445,7 @@ void m0_lnet__send(struct m0_lnet_msg *msg)
 	m0_timer_init(&msg->msg_tx.mtx_timer.ltm_timer);
 	msg->msg_tx.mtx_timer.ltm_fire = send_timed_out;
 	msg->msg_tx.mtx_lnd.ltx_deadline = m0_time_add(
-		eng->le_now, M0_UNLIKELY(msg->msg_tx.mtx_is_forward)
-				     ? eng->le_cfg.lec_route.lrc_forward_ns
-				     : eng->le_cfg.lec_transaction_timeout_ns);
+		eng->le_now, eng->le_cfg.lec_transaction_timeout_ns);
 	if (M0_LIKELY(m0_lnet__path_again(msg)))
 		credits_take(msg);
 	else
