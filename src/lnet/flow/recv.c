@@ -673,7 +673,9 @@ static __attribute__((__noinline__)) int first_in(struct coming *in,
 
 	if (M0_UNLIKELY(rc != 0))
 		return rc;
-	if (M0_UNLIKELY(in->cmi_eng->le_faults != NULL) && ours)
+	if (M0_UNLIKELY(in->cmi_eng->le_faults != NULL) &&
+	    (ours ||
+	     m0_lnet__router(in->cmi_eng)->lrr_state != M0_LNET_ROUTING_OFF))
 		return faulty_in(in, bytes, large, ours);
 	return sound_in(in, ours);
 }
