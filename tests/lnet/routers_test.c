@@ -34,6 +34,7 @@ static unsigned    buffers;
 static unsigned    credits;
 static bool        check_first;
 static bool        is_inline;
+static bool        is_quick;
 
 static void tune(struct m0_lnet_cfg *cfg)
 {
@@ -45,6 +46,10 @@ static void tune(struct m0_lnet_cfg *cfg)
 	cfg->lc_routing.lgc_ping_ms = 5000;
 	cfg->lc_routing.lgc_check_first = check_first;
 	cfg->lc_inline = is_inline;
+	if (is_quick) {
+		cfg->lc_discovery = false;
+		cfg->lc_timeout_ms = 2000;
+	}
 	if (credits != 0 && is_router)
 		cfg->lc_peer_credits = credits;
 	if (buffers != 0) {
@@ -73,6 +78,7 @@ static void up(void)
 	credits = 0;
 	check_first = false;
 	is_inline = false;
+	is_quick = false;
 }
 
 static void down(void)
@@ -368,6 +374,38 @@ static void routes_of_all_nodes_may_be_one_text(void **state)
 	down();
 }
 
+/* Nothing was written to a router that does not accept the connection, so the
+ * other one gets the message. */
+static void message_whose_connection_is_not_made_takes_the_other_route(
+	void **state)
+{
+	struct node_window window;
+
+	(void)state;
+	up();
+	is_quick = true;
+	node_add("s", "tcp1(10.1.0.1)", "10.1.0.1", 1, 0, false,
+		 "tcp 10.1.0.[2-3]@tcp1");
+	node_add("r", "tcp(10.0.0.2),tcp1(10.1.0.2)", "10.0.0.2 10.1.0.2", 0, 1,
+		 true, "");
+	node_add("q", "tcp(10.0.0.3),tcp1(10.1.0.3)", "10.0.0.3 10.1.0.3", 0, 1,
+		 true, "");
+	node_window_init(&window, &nodes[0], BITS, MIB, -1);
+	m0_sim_run_ms(&sim, 1000);
+	node_add("c", "tcp(10.0.0.1)", "10.0.0.1", 0, 0, false,
+		 "tcp1 10.0.0.2@tcp:0 10.0.0.3@tcp:1");
+	m0_sim_host_cut(nodes[1].n_host, true);
+	node_put(&ops[0], &nodes[3], &nodes[0].n_nid, BITS, 0, 100, 1, true);
+	node_op_wait(&ops[0], 20000);
+	assert_int_equal(node_op_result(&ops[0]), 0);
+	node_op_fini(&ops[0]);
+	assert_int_equal(node_stats(&nodes[3]).ls_successful_resends, 1);
+	node_window_unlink(&window);
+	m0_sim_run_ms(&sim, 1000);
+	node_window_fini(&window);
+	down();
+}
+
 /* -- links ----------------------------------------------------------------- */
 
 static struct m0_lnet_ni_info ni_info(const struct node *node, unsigned i)
@@ -502,6 +540,8 @@ int main(void)
 		cmocka_unit_test(both_directions_full_never_stop),
 		cmocka_unit_test(route_that_is_refused_says_why),
 		cmocka_unit_test(routes_of_all_nodes_may_be_one_text),
+		cmocka_unit_test(
+			message_whose_connection_is_not_made_takes_the_other_route),
 		cmocka_unit_test(link_that_goes_down_is_reported),
 		cmocka_unit_test(start_waits_for_the_check_of_each_gateway),
 		cmocka_unit_test(start_does_not_wait_for_ever),

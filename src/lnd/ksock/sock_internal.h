@@ -482,9 +482,9 @@ static inline void m0_sock__tx_own(struct m0_sock__ni *ni, struct m0_lnd_tx *tx)
 /** Ends a message that is in no queue; the next step reports it. */
 void m0_sock__tx_end(struct m0_lnd_tx *tx, int status,
 		     enum m0_lnd_health health);
-/** Ends all messages of a list. */
+/** Ends all messages of a list, of which nothing was written. */
 void m0_sock__tx_end_all(struct m0_list *list, int status);
-/** Health for the errno of a message that did not begin to leave. */
+/** Health for the errno of a connection that was lost. */
 enum m0_lnd_health m0_sock__health(int status);
 /** Tells what has ended. */
 void m0_sock__tx_tell(struct m0_sock *sock);

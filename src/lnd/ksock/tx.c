@@ -24,6 +24,29 @@ enum m0_lnd_health m0_sock__health(int status)
 	}
 }
 
+/*
+ * Class of a message of which nothing was written, so that no time-out may have
+ * hidden its arrival: another path may take it.
+ */
+static enum m0_lnd_health unsent_health(int status)
+{
+	switch (status) {
+	case -ETIMEDOUT:
+	case -EPROTO:
+	case -EPROTONOSUPPORT:
+	case -EPIPE:
+		return M0_LND_REMOTE_DROPPED;
+	case -EADDRINUSE:
+	case -EADDRNOTAVAIL:
+	case -EMFILE:
+	case -ENFILE:
+	case -ENOBUFS:
+		return M0_LND_LOCAL_DROPPED;
+	default:
+		return m0_sock__health(status);
+	}
+}
+
 void m0_sock__tx_end(struct m0_lnd_tx *tx, int status,
 		     enum m0_lnd_health health)
 {
@@ -43,7 +66,7 @@ void m0_sock__tx_end_all(struct m0_list *list, int status)
 	while ((link = m0_list_first(list)) != NULL) {
 		m0_list_del(link);
 		m0_sock__tx_end(m0_sock__tx_of(link), status,
-				m0_sock__health(status));
+				unsent_health(status));
 	}
 }
 

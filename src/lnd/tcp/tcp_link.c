@@ -75,10 +75,9 @@ static void links_take(struct m0_tcp_listener *links)
 	unsigned nr = 0;
 	int      rc;
 
-	while (nr < REPORTS_MAX &&
-	       (recv(links->tcl_fd.lof_fd, report, sizeof report,
-		     MSG_DONTWAIT) >= 0 ||
-		M0_IN(errno, (ENOBUFS, EINTR))))
+	while (nr < REPORTS_MAX && (recv(links->tcl_fd.lof_fd, report,
+					 sizeof report, MSG_DONTWAIT) >= 0 ||
+				    M0_IN(errno, (ENOBUFS, EINTR))))
 		++nr;
 	if (nr == REPORTS_MAX)
 		return;

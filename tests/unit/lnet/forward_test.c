@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a router does to single messages: deadlines, and rules of faults. */
+/* A router and single messages: their deadlines, and rules of faults. */
 #include "unit/lnet/routed.h"
 
 enum {

@@ -219,7 +219,7 @@ static void dialler_wrong_answer_fails(void **state)
 		rig_run(&rig);
 		if (tx.rt_done != 1 || tx.rt_status != wrongs[i].wr_status)
 			fail_msg("%s: %d", wrongs[i].wr_what, tx.rt_status);
-		assert_int_equal(tx.rt_health, M0_LND_LOCAL_ERROR);
+		assert_int_equal(tx.rt_health, M0_LND_REMOTE_DROPPED);
 		assert_int_equal(rig.rg_downs_nr, 1);
 	}
 }
@@ -273,7 +273,7 @@ static void dialler_silence_times_out(void **state)
 	rig_pass(&rig, M0_TIME_ONE_MSEC);
 	assert_true(ours->rs_hung);
 	assert_int_equal(tx.rt_status, -ETIMEDOUT);
-	assert_int_equal(tx.rt_health, M0_LND_NETWORK_TIMEOUT);
+	assert_int_equal(tx.rt_health, M0_LND_REMOTE_DROPPED);
 }
 
 /* The peer closes before it answers: refused, in a way that is explained. */

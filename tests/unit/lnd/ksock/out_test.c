@@ -444,8 +444,8 @@ static void deadline_ends_what_waits(void **state)
 	assert_int_equal(txs[0].rt_health, M0_LND_LOCAL_TIMEOUT);
 }
 
-/* A peer that does not read: all its connections end in time, what was begun
- * is his fault, the rest the network's. */
+/* A peer that does not read: all its connections end in time. What was begun may
+ * have arrived; another path may take the rest. */
 static void peer_not_reading_times_out(void **state)
 {
 	struct rig_stream *his[2] = {
@@ -468,7 +468,7 @@ static void peer_not_reading_times_out(void **state)
 	assert_int_equal(txs[0].rt_status, -ETIMEDOUT);
 	assert_int_equal(txs[0].rt_health, M0_LND_REMOTE_TIMEOUT);
 	assert_int_equal(txs[1].rt_status, -ETIMEDOUT);
-	assert_int_equal(txs[1].rt_health, M0_LND_NETWORK_TIMEOUT);
+	assert_int_equal(txs[1].rt_health, M0_LND_REMOTE_DROPPED);
 	assert_int_equal(rig.rg_down_status, -ETIMEDOUT);
 }
 
@@ -554,7 +554,7 @@ static void broken_ends_messages_with_reason(void **state)
 		{ -ECONNRESET, -ECONNRESET, M0_LND_LOCAL_ERROR,
 		  M0_LND_REMOTE_DROPPED },
 		{ -ETIMEDOUT, -ETIMEDOUT, M0_LND_REMOTE_TIMEOUT,
-		  M0_LND_NETWORK_TIMEOUT },
+		  M0_LND_REMOTE_DROPPED },
 		{ -EHOSTUNREACH, -EHOSTUNREACH, M0_LND_LOCAL_ERROR,
 		  M0_LND_REMOTE_DROPPED },
 		{ -ENETUNREACH, -ENETUNREACH, M0_LND_LOCAL_ERROR,
@@ -563,7 +563,11 @@ static void broken_ends_messages_with_reason(void **state)
 		  M0_LND_REMOTE_DROPPED },
 		{ -ECONNREFUSED, -ECONNREFUSED, M0_LND_LOCAL_ERROR,
 		  M0_LND_REMOTE_DROPPED },
-		{ -EPIPE, -EPIPE, M0_LND_LOCAL_ERROR, M0_LND_LOCAL_ERROR },
+		{ -EPIPE, -EPIPE, M0_LND_LOCAL_ERROR, M0_LND_REMOTE_DROPPED },
+		{ -EPROTO, -EPROTO, M0_LND_LOCAL_ERROR, M0_LND_REMOTE_DROPPED },
+		{ -ENOBUFS, -ENOBUFS, M0_LND_LOCAL_ERROR,
+		  M0_LND_LOCAL_DROPPED },
+		{ -EIO, -EIO, M0_LND_LOCAL_ERROR, M0_LND_LOCAL_ERROR },
 	};
 	unsigned i;
 

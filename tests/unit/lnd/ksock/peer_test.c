@@ -219,7 +219,7 @@ static void dial_impossible_fails_messages(void **state)
 	rig_run(&rig);
 	assert_int_equal(txs[0].rt_done, 1);
 	assert_int_equal(txs[0].rt_status, -EADDRINUSE);
-	assert_int_equal(txs[0].rt_health, M0_LND_LOCAL_ERROR);
+	assert_int_equal(txs[0].rt_health, M0_LND_LOCAL_DROPPED);
 	assert_int_equal(rig.rg_downs_nr, 1);
 	rig.rg_dial_rc = 0;
 	rig_pass(&rig, RIG_SECONDS(2));
