@@ -4,44 +4,29 @@
 #include "m0/lnet_nid.h"
 #include "base/cursor.h"
 #include "base/ip_text.h"
-
-/** Text form of the addresses of a type of network. */
-enum addr_form {
-	ADDR_IP4,
-	ADDR_IP,
-	ADDR_NUMBER,
-	/** Any text means 0. */
-	ADDR_LO
-};
-
-struct net_type {
-	const char    *nt_name;
-	uint8_t        nt_type;
-	enum addr_form nt_form;
-};
+#include "lnet/wire/net_type.h"
 
 /** Order in which names are tried as prefixes. */
-static const struct net_type net_types[] = {
-	{ "lo", M0_LNET_TYPE_LO, ADDR_LO },
-	{ "tcp", M0_LNET_TYPE_TCP, ADDR_IP },
-	{ "o2ib", M0_LNET_TYPE_O2IB, ADDR_IP },
-	{ "gni", M0_LNET_TYPE_GNI, ADDR_NUMBER },
-	{ "gip", M0_LNET_TYPE_GIP, ADDR_IP4 },
-	{ "ptlf", M0_LNET_TYPE_PTLF, ADDR_NUMBER },
-	{ "kfi", M0_LNET_TYPE_KFI, ADDR_NUMBER },
-	{ "efa", M0_LNET_TYPE_EFA, ADDR_IP },
-	{ "bxi3f", M0_LNET_TYPE_BXI3F, ADDR_NUMBER },
+static const struct m0_lnet__net_type net_types[] = {
+	{ "lo", M0_LNET_TYPE_LO, M0_LNET__ADDR_LO },
+	{ "tcp", M0_LNET_TYPE_TCP, M0_LNET__ADDR_IP },
+	{ "o2ib", M0_LNET_TYPE_O2IB, M0_LNET__ADDR_IP },
+	{ "gni", M0_LNET_TYPE_GNI, M0_LNET__ADDR_NUMBER },
+	{ "gip", M0_LNET_TYPE_GIP, M0_LNET__ADDR_IP4 },
+	{ "ptlf", M0_LNET_TYPE_PTLF, M0_LNET__ADDR_NUMBER },
+	{ "kfi", M0_LNET_TYPE_KFI, M0_LNET__ADDR_NUMBER },
+	{ "efa", M0_LNET_TYPE_EFA, M0_LNET__ADDR_IP },
+	{ "bxi3f", M0_LNET_TYPE_BXI3F, M0_LNET__ADDR_NUMBER },
 };
 
 static const char any_text[] = "<?>";
 
-/** Returns NULL for an unknown type. */
-static const struct net_type *net_type_find(uint8_t type)
+const struct m0_lnet__net_type *m0_lnet__net_type_find(uint8_t type)
 {
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(net_types); ++i)
-		if (net_types[i].nt_type == type)
+		if (net_types[i].lty_type == type)
 			return &net_types[i];
 	return NULL;
 }
@@ -73,10 +58,11 @@ static void words_print(const struct m0_lnet_nid *nid, char *buf, size_t size)
 	}
 }
 
-static void addr_print(const struct m0_lnet_nid *nid,
-		       const struct net_type *type, char *buf, size_t size)
+static void addr_print(const struct m0_lnet_nid       *nid,
+		       const struct m0_lnet__net_type *type, char *buf,
+		       size_t size)
 {
-	bool ip = type != NULL && type->nt_form <= ADDR_IP;
+	bool ip = type != NULL && type->lty_form <= M0_LNET__ADDR_IP;
 
 	if (nid->ln_size == 0 && ip)
 		m0_ip_print(nid->ln_addr, M0_IP4_BYTES, buf, size);
@@ -98,7 +84,8 @@ char *m0_lnet_nid_print(const struct m0_lnet_nid *nid, char *buf, size_t size)
 		(void)snprintf(buf, size, "%s", any_text);
 		return buf;
 	}
-	addr_print(nid, net_type_find(nid->ln_type), addr, sizeof addr);
+	addr_print(nid, m0_lnet__net_type_find(nid->ln_type), addr,
+		   sizeof addr);
 	(void)snprintf(buf, size, "%s@%s", addr,
 		       m0_lnet_net_print(m0_lnet_nid_net(nid), net,
 					 sizeof net));
@@ -107,20 +94,20 @@ char *m0_lnet_nid_print(const struct m0_lnet_nid *nid, char *buf, size_t size)
 
 char *m0_lnet_net_print(uint32_t net, char *buf, size_t size)
 {
-	const struct net_type *type = NULL;
+	const struct m0_lnet__net_type *type = NULL;
 
 	M0_PRE(size > 0);
 	if (net >> 24 == 0)
-		type = net_type_find(m0_lnet_net_type(net));
+		type = m0_lnet__net_type_find(m0_lnet_net_type(net));
 	if (net == M0_LNET_NET_ANY)
 		(void)snprintf(buf, size, "%s", any_text);
 	else if (type == NULL)
 		(void)snprintf(buf, size, "<%u:%u>", net >> 16,
 			       m0_lnet_net_num(net));
 	else if (m0_lnet_net_num(net) == 0)
-		(void)snprintf(buf, size, "%s", type->nt_name);
+		(void)snprintf(buf, size, "%s", type->lty_name);
 	else
-		(void)snprintf(buf, size, "%s%u", type->nt_name,
+		(void)snprintf(buf, size, "%s%u", type->lty_name,
 			       m0_lnet_net_num(net));
 	return buf;
 }
@@ -176,24 +163,30 @@ static int number_parse(const char *text, unsigned base, uint32_t max,
 	return 0;
 }
 
-/** @return the type that begins `text`, NULL if none does. */
-static const struct net_type *net_parse(const char *text, uint16_t *ret_num)
+const struct m0_lnet__net_type *m0_lnet__net_type_begins(const char *text)
 {
-	const struct net_type *type;
-	uint32_t               num = 0;
-	size_t                 i;
-	size_t                 len = 0;
+	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(net_types); ++i) {
-		len = strlen(net_types[i].nt_name);
-		if (strncmp(text, net_types[i].nt_name, len) == 0)
-			break;
-	}
-	if (i == ARRAY_SIZE(net_types))
+	for (i = 0; i < ARRAY_SIZE(net_types); ++i)
+		if (strncmp(text, net_types[i].lty_name,
+			    strlen(net_types[i].lty_name)) == 0)
+			return &net_types[i];
+	return NULL;
+}
+
+/** @return the type that begins `text`, NULL if none does. */
+static const struct m0_lnet__net_type *net_parse(const char *text,
+						 uint16_t   *ret_num)
+{
+	const struct m0_lnet__net_type *type = m0_lnet__net_type_begins(text);
+	uint32_t                        num = 0;
+	size_t                          len;
+
+	if (type == NULL)
 		return NULL;
-	type = &net_types[i];
+	len = strlen(type->lty_name);
 	if (text[len] != '\0' &&
-	    (type->nt_form == ADDR_LO ||
+	    (type->lty_form == M0_LNET__ADDR_LO ||
 	     number_parse(text + len, 10, UINT16_MAX, &num) != 0))
 		return NULL;
 	*ret_num = (uint16_t)num;
@@ -202,17 +195,17 @@ static const struct net_type *net_parse(const char *text, uint16_t *ret_num)
 
 int m0_lnet_net_parse(uint32_t *net, const char *text)
 {
-	uint16_t               num;
-	const struct net_type *type = net_parse(text, &num);
+	uint16_t                        num;
+	const struct m0_lnet__net_type *type = net_parse(text, &num);
 
 	if (type == NULL)
 		return -EINVAL;
-	*net = m0_lnet_net(type->nt_type, num);
+	*net = m0_lnet_net(type->lty_type, num);
 	return 0;
 }
 
 /** Fills in address and size. */
-static int addr_parse(struct m0_lnet_nid *nid, enum addr_form form,
+static int addr_parse(struct m0_lnet_nid *nid, enum m0_lnet__addr_form form,
 		      const char *text)
 {
 	bool hex = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
@@ -220,22 +213,22 @@ static int addr_parse(struct m0_lnet_nid *nid, enum addr_form form,
 	uint32_t         number;
 
 	switch (form) {
-	case ADDR_LO:
+	case M0_LNET__ADDR_LO:
 		return text[0] == '\0' ? -EINVAL : 0;
-	case ADDR_NUMBER:
+	case M0_LNET__ADDR_NUMBER:
 		if (number_parse(hex ? text + 2 : text, hex ? 16 : 10,
 				 UINT32_MAX, &number) != 0)
 			return -EINVAL;
 		m0_cursor_init(&cur, nid->ln_addr, sizeof number);
 		m0_cursor_put_be32(&cur, number);
 		return 0;
-	case ADDR_IP:
+	case M0_LNET__ADDR_IP:
 		if (m0_ip6_parse(text, nid->ln_addr)) {
 			nid->ln_size = M0_LNET_NID_SIZE_IPV6;
 			return 0;
 		}
 		__attribute__((__fallthrough__));
-	case ADDR_IP4:
+	case M0_LNET__ADDR_IP4:
 		return m0_ip4_parse(text, nid->ln_addr) ? 0 : -EINVAL;
 	}
 	return -EINVAL;
@@ -246,17 +239,17 @@ int m0_lnet_nid_parse(struct m0_lnet_nid *nid, const char *text)
 	const char *at = strchr(text, '@');
 	size_t      len = at != NULL ? (size_t)(at - text) : strlen(text);
 	char        addr[M0_LNET_NIDSTR_SIZE];
-	struct m0_lnet_nid     found = {};
-	const struct net_type *type;
+	struct m0_lnet_nid              found = {};
+	const struct m0_lnet__net_type *type;
 
 	if (len >= sizeof addr)
 		return -EINVAL;
 	memcpy(addr, text, len);
 	addr[len] = '\0';
 	type = net_parse(at != NULL ? at + 1 : "tcp", &found.ln_num);
-	if (type == NULL || addr_parse(&found, type->nt_form, addr) != 0)
+	if (type == NULL || addr_parse(&found, type->lty_form, addr) != 0)
 		return -EINVAL;
-	found.ln_type = type->nt_type;
+	found.ln_type = type->lty_type;
 	*nid = found;
 	return 0;
 }

@@ -1,0 +1,713 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Rules of selection: their list, and their application to NIs, gateways and peer
+ * NIs. See policy.h.
+ */
+#include "base/cursor.h"
+#include "lnet/lnet_internal.h"
+#include "lnet/policy/range.h"
+#include "lnet/route/route.h"
+
+enum {
+	/** Rows that a slice looks at; a row whose rule must be looked at counts
+	 * as ROW_RULE. A slice takes less than half a millisecond. */
+	SLICE_ROWS = 65536,
+	ROW_RULE = 10,
+	/** A slice that found no memory is tried again after this time. */
+	RETRY_NS = 10000000
+};
+
+/** What a rule is about. */
+enum row_kind {
+	ROW_SRC,
+	ROW_SRC_NET,
+	ROW_DST,
+	ROW_DST_NET,
+	ROW_DST_SRC,
+	ROW_DST_RTE
+};
+
+struct rule {
+	struct m0_lnet_udsp rul_udsp;
+	/** Of DST_SRC and DST_RTE: what src or rte names. */
+	struct m0_lnet__prefer rul_prefer;
+};
+
+/**
+ * What a search looks at first, of dst, or of src alone: bounds within which all
+ * NIDs of the range are.
+ */
+struct row {
+	uint8_t  row_kind;
+	uint8_t  row_type;
+	uint16_t row_num_lo;
+	uint16_t row_num_hi;
+	/** Of rul_prefer: it is not empty. */
+	bool         row_prefers;
+	uint32_t     row_addr_lo;
+	uint32_t     row_addr_hi;
+	struct rule *row_rule;
+};
+
+/** All rules of a node. */
+struct m0_lnet__policies {
+	/** By index; pol_max are allocated. */
+	struct row *pol_rows;
+	unsigned    pol_nr;
+	unsigned    pol_max;
+	/** Numbers in use, of NIs and of gateways. */
+	uint64_t pol_ni_slots[M0_LNET__PREFER_NIS_MAX / 64];
+	uint64_t pol_gw_slots[M0_LNET__PREFER_GATEWAYS_MAX / 64];
+	/** Peer NIs, by lpp_link: those to which all rules have been applied,
+	 * and others. */
+	struct m0_list pol_fresh;
+	struct m0_list pol_stale;
+	/** Fires for the next slice. */
+	struct m0_lnet_timer pol_timer;
+};
+
+/** A NID as a search compares it. */
+struct key {
+	uint32_t                  key_addr;
+	const struct m0_lnet_nid *key_nid;
+};
+
+static struct key key_of(const struct m0_lnet_nid *nid)
+{
+	struct m0_cursor cur;
+
+	m0_cursor_init_const(&cur, nid->ln_addr, sizeof(uint32_t));
+	return (struct key){ m0_cursor_get_be32(&cur), nid };
+}
+
+/** Returns false if the rule of the row does not have the NID. */
+static bool row_may_have(const struct row *row, const struct key *key)
+{
+	return row->row_addr_lo <= key->key_addr &&
+	       key->key_addr <= row->row_addr_hi &&
+	       row->row_type == key->key_nid->ln_type &&
+	       row->row_num_lo <= key->key_nid->ln_num &&
+	       key->key_nid->ln_num <= row->row_num_hi;
+}
+
+bool m0_lnet__policy_is_on(const struct m0_lnet_engine *eng)
+{
+	return eng->le_policies->pol_nr > 0;
+}
+
+bool m0_lnet_engine_udsp_is_settled(const struct m0_lnet_engine *eng)
+{
+	return m0_list_is_empty(&eng->le_policies->pol_stale);
+}
+
+/* -- sets ------------------------------------------------------------------ */
+
+static void bit_set(uint64_t *words, unsigned slot, bool on)
+{
+	uint64_t bit = UINT64_C(1) << slot % 64;
+
+	if (slot == M0_LNET__NO_SLOT)
+		return;
+	if (on)
+		words[slot / 64] |= bit;
+	else
+		words[slot / 64] &= ~bit;
+}
+
+/** Takes a number that is free; M0_LNET__NO_SLOT: none is. */
+static uint16_t slot_take(uint64_t *words, unsigned words_nr)
+{
+	unsigned i;
+
+	for (i = 0; i < words_nr; ++i)
+		if (words[i] != UINT64_MAX) {
+			unsigned bit = (unsigned)__builtin_ctzll(~words[i]);
+
+			words[i] |= UINT64_C(1) << bit;
+			return (uint16_t)(i * 64 + bit);
+		}
+	return M0_LNET__NO_SLOT;
+}
+
+static bool prefer_is_empty(const struct m0_lnet__prefer *prefer)
+{
+	uint64_t any = 0;
+	unsigned i;
+
+	for (i = 0; i < ARRAY_SIZE(prefer->lpf_nis); ++i)
+		any |= prefer->lpf_nis[i];
+	for (i = 0; i < ARRAY_SIZE(prefer->lpf_gateways); ++i)
+		any |= prefer->lpf_gateways[i];
+	return any == 0;
+}
+
+/** Adds what the rule of the row prefers to a set of the peer NI.
+ * @retval -ENOMEM */
+static int prefer_add(struct m0_lnet__lpni_policy *lpp, const struct row *row)
+{
+	const struct m0_lnet__prefer *from = &row->row_rule->rul_prefer;
+	unsigned                      i;
+
+	if (lpp->lpp_prefer == NULL)
+		M0_ALLOC_PTR(lpp->lpp_prefer);
+	if (lpp->lpp_prefer == NULL)
+		return -ENOMEM;
+	if (row->row_kind == ROW_DST_SRC)
+		for (i = 0; i < ARRAY_SIZE(from->lpf_nis); ++i)
+			lpp->lpp_prefer->lpf_nis[i] |= from->lpf_nis[i];
+	else
+		for (i = 0; i < ARRAY_SIZE(from->lpf_gateways); ++i)
+			lpp->lpp_prefer->lpf_gateways[i] |=
+				from->lpf_gateways[i];
+	return 0;
+}
+
+/* -- application ----------------------------------------------------------- */
+
+static struct m0_lnet_lpni *lpni_of(struct m0_list_link *link)
+{
+	return container_of(link, struct m0_lnet_lpni, lpn_policy.lpp_link);
+}
+
+static void lpni_forget(struct m0_lnet__lpni_policy *lpp)
+{
+	lpp->lpp_net_priority = M0_LNET_PRIORITY_NONE;
+	lpp->lpp_priority = M0_LNET_PRIORITY_NONE;
+	m0_free(lpp->lpp_prefer);
+	lpp->lpp_prefer = NULL;
+}
+
+/** Returns true if the rule of the row says what the peer NI does not know yet. */
+static bool row_is_news(const struct row                  *row,
+			const struct m0_lnet__lpni_policy *lpp)
+{
+	switch ((enum row_kind)row->row_kind) {
+	case ROW_DST:
+		return lpp->lpp_priority == M0_LNET_PRIORITY_NONE;
+	case ROW_DST_NET:
+		return lpp->lpp_net_priority == M0_LNET_PRIORITY_NONE;
+	case ROW_DST_SRC:
+	case ROW_DST_RTE:
+		return row->row_prefers;
+	default:
+		return false;
+	}
+}
+
+static int row_apply(const struct row *row, struct m0_lnet__lpni_policy *lpp)
+{
+	uint32_t priority = row->row_rule->rul_udsp.lud_priority;
+
+	if (row->row_kind == ROW_DST)
+		lpp->lpp_priority = priority;
+	else if (row->row_kind == ROW_DST_NET)
+		lpp->lpp_net_priority = priority;
+	else
+		return prefer_add(lpp, row);
+	return 0;
+}
+
+/** Applies all rules to the peer NI. Adds what it costs to *cost.
+ * @retval -ENOMEM */
+static int lpni_apply(const struct m0_lnet__policies *pol,
+		      struct m0_lnet_lpni *lpni, unsigned *cost)
+{
+	struct m0_lnet__lpni_policy *lpp = &lpni->lpn_policy;
+	struct key                   key = key_of(&lpni->lpn_nid);
+	const struct row            *row = pol->pol_rows;
+	const struct row            *end = row + pol->pol_nr;
+	int                          rc = 0;
+
+	lpni_forget(lpp);
+	for (; rc == 0 && row < end; ++row) {
+		if (M0_LIKELY(!row_may_have(row, &key)) ||
+		    !row_is_news(row, lpp))
+			continue;
+		*cost += ROW_RULE;
+		if (m0_lnet_nid_range_has(&row->row_rule->rul_udsp.lud_dst,
+					  &lpni->lpn_nid))
+			rc = row_apply(row, lpp);
+	}
+	*cost += pol->pol_nr;
+	return rc;
+}
+
+static void ni_apply(const struct m0_lnet__policies *pol, struct m0_lnet_ni *ni)
+{
+	const struct m0_lnet_nid *nid = &ni->lni_lnd.ldn_nid;
+	struct key                key = key_of(nid);
+	uint32_t                  net = M0_LNET_PRIORITY_NONE;
+	uint32_t                  own = M0_LNET_PRIORITY_NONE;
+	const struct row         *row = pol->pol_rows;
+	const struct row         *end = row + pol->pol_nr;
+
+	for (; row < end; ++row) {
+		const struct m0_lnet_udsp *udsp = &row->row_rule->rul_udsp;
+
+		if (row->row_kind > ROW_SRC_NET || !row_may_have(row, &key) ||
+		    !m0_lnet_nid_range_has(&udsp->lud_src, nid))
+			continue;
+		if (row->row_kind == ROW_SRC && own == M0_LNET_PRIORITY_NONE)
+			own = udsp->lud_priority;
+		if (row->row_kind == ROW_SRC_NET &&
+		    net == M0_LNET_PRIORITY_NONE)
+			net = udsp->lud_priority;
+	}
+	ni->lni_policy.nip_priority = (uint64_t)net << 32 | own;
+}
+
+static void nis_apply(struct m0_lnet_engine *eng)
+{
+	struct m0_lnet_ni *ni;
+
+	m0_list_for_each_entry(&eng->le_nis, ni, struct m0_lnet_ni, lni_link)
+		ni_apply(eng->le_policies, ni);
+}
+
+/** Applies the rules to some peer NIs. The rest is for the timer. */
+static void slice_do(struct m0_lnet_engine *eng)
+{
+	struct m0_lnet__policies *pol = eng->le_policies;
+	unsigned                  cost = 0;
+	struct m0_list_link      *link;
+
+	while (cost < SLICE_ROWS &&
+	       (link = m0_list_first(&pol->pol_stale)) != NULL) {
+		if (lpni_apply(pol, lpni_of(link), &cost) != 0) {
+			m0_lnet__timer_arm(eng, &pol->pol_timer,
+					   m0_time_add(eng->le_now, RETRY_NS));
+			return;
+		}
+		m0_list_move_tail(&pol->pol_fresh, link);
+		/* The next request chooses the NI of a peer that is not
+		 * Multi-Rail. */
+		lpni_of(link)->lpn_peer->lpe_ni = NULL;
+		++cost;
+	}
+	if (!m0_list_is_empty(&pol->pol_stale))
+		m0_lnet__timer_arm(eng, &pol->pol_timer,
+				   m0_time_add(eng->le_now, 1));
+}
+
+static void timer_fire(struct m0_lnet_engine *eng, struct m0_lnet_timer *timer,
+		       m0_time_t now)
+{
+	M0_PRE(timer == &eng->le_policies->pol_timer);
+	(void)now;
+	slice_do(eng);
+}
+
+/** The rules, or what they name, have changed. */
+static void all_stale(struct m0_lnet_engine *eng)
+{
+	struct m0_lnet__policies *pol = eng->le_policies;
+
+	m0_list_splice_tail(&pol->pol_stale, &pol->pol_fresh);
+	m0_lnet__topology_changed(eng);
+	slice_do(eng);
+}
+
+/* -- objects --------------------------------------------------------------- */
+
+/** Returns true if the peer of the gateway has this rte. */
+static bool rte_has(const struct m0_lnet_udsp    *udsp,
+		    const struct m0_lnet_gateway *gw)
+{
+	const struct m0_lnet_lpni *lpni = gw->gw_lpni;
+
+	return m0_lnet_nid_range_has(&udsp->lud_rte,
+				     &lpni->lpn_peer->lpe_primary) ||
+	       m0_lnet_nid_range_has(&udsp->lud_rte, &lpni->lpn_nid);
+}
+
+/** Notes in all rules which of them name this object. @return true: one does, or
+ * did. */
+static bool rules_note(struct m0_lnet__policies *pol,
+		       const struct m0_lnet_ni *ni,
+		       const struct m0_lnet_gateway *gw, bool on)
+{
+	enum row_kind kind = ni != NULL ? ROW_DST_SRC : ROW_DST_RTE;
+	bool          any = false;
+	unsigned      i;
+
+	for (i = 0; i < pol->pol_nr; ++i) {
+		struct row             *row = &pol->pol_rows[i];
+		struct m0_lnet__prefer *prefer = &row->row_rule->rul_prefer;
+		const struct m0_lnet_udsp *udsp = &row->row_rule->rul_udsp;
+		bool                       has;
+
+		if (row->row_kind != kind)
+			continue;
+		has = on && (ni != NULL
+				     ? m0_lnet_nid_range_has(
+					       &udsp->lud_src,
+					       &ni->lni_lnd.ldn_nid)
+				     : rte_has(udsp, gw));
+		any = any || has || row->row_prefers;
+		if (ni != NULL)
+			bit_set(prefer->lpf_nis, ni->lni_policy.nip_slot, has);
+		else
+			bit_set(prefer->lpf_gateways, gw->gw_slot, has);
+		row->row_prefers = has || !prefer_is_empty(prefer);
+	}
+	return any;
+}
+
+/** Takes the number out of the sets of all peer NIs: it may be used again. */
+static void lpnis_unprefer(struct m0_list *lpnis, unsigned ni_slot,
+			   unsigned gw_slot)
+{
+	struct m0_lnet_lpni    *lpni;
+	struct m0_lnet__prefer *prefer;
+
+	m0_list_for_each_entry(lpnis, lpni, struct m0_lnet_lpni,
+			       lpn_policy.lpp_link) {
+		prefer = lpni->lpn_policy.lpp_prefer;
+		if (prefer == NULL)
+			continue;
+		bit_set(prefer->lpf_nis, ni_slot, false);
+		bit_set(prefer->lpf_gateways, gw_slot, false);
+	}
+}
+
+void m0_lnet__policy_ni_new(struct m0_lnet_engine *eng, struct m0_lnet_ni *ni)
+{
+	struct m0_lnet__policies *pol = eng->le_policies;
+
+	ni->lni_policy.nip_slot = slot_take(pol->pol_ni_slots,
+					    ARRAY_SIZE(pol->pol_ni_slots));
+	ni_apply(pol, ni);
+	if (rules_note(pol, ni, NULL, true))
+		all_stale(eng);
+}
+
+void m0_lnet__policy_ni_gone(struct m0_lnet_engine *eng, struct m0_lnet_ni *ni)
+{
+	struct m0_lnet__policies *pol = eng->le_policies;
+	uint16_t                  slot = ni->lni_policy.nip_slot;
+
+	(void)rules_note(pol, ni, NULL, false);
+	lpnis_unprefer(&pol->pol_fresh, slot, M0_LNET__NO_SLOT);
+	lpnis_unprefer(&pol->pol_stale, slot, M0_LNET__NO_SLOT);
+	bit_set(pol->pol_ni_slots, slot, false);
+}
+
+void m0_lnet__policy_gateway_new(struct m0_lnet_engine  *eng,
+				 struct m0_lnet_gateway *gw)
+{
+	struct m0_lnet__policies *pol = eng->le_policies;
+
+	gw->gw_slot = slot_take(pol->pol_gw_slots,
+				ARRAY_SIZE(pol->pol_gw_slots));
+	gw->gw_primary = gw->gw_lpni->lpn_peer->lpe_primary;
+	if (rules_note(pol, NULL, gw, true))
+		all_stale(eng);
+}
+
+void m0_lnet__policy_gateway_gone(struct m0_lnet_engine  *eng,
+				  struct m0_lnet_gateway *gw)
+{
+	struct m0_lnet__policies *pol = eng->le_policies;
+
+	(void)rules_note(pol, NULL, gw, false);
+	lpnis_unprefer(&pol->pol_fresh, M0_LNET__NO_SLOT, gw->gw_slot);
+	lpnis_unprefer(&pol->pol_stale, M0_LNET__NO_SLOT, gw->gw_slot);
+	bit_set(pol->pol_gw_slots, gw->gw_slot, false);
+}
+
+void m0_lnet__policy_primary_changed(struct m0_lnet_engine *eng)
+{
+	struct m0_lnet_gateway *gw;
+	bool                    any = false;
+
+	if (eng->le_routes == NULL)
+		return;
+	m0_list_for_each_entry(&m0_lnet__routes(eng)->lrs_gateways, gw,
+			       struct m0_lnet_gateway, gw_link) {
+		const struct m0_lnet_nid *primary =
+			&gw->gw_lpni->lpn_peer->lpe_primary;
+
+		if (m0_lnet_nid_eq(&gw->gw_primary, primary))
+			continue;
+		gw->gw_primary = *primary;
+		any |= rules_note(eng->le_policies, NULL, gw, true);
+	}
+	if (any)
+		all_stale(eng);
+}
+
+void m0_lnet__policy_lpni_new(struct m0_lnet_engine *eng,
+			      struct m0_lnet_lpni   *lpni)
+{
+	struct m0_lnet__policies *pol = eng->le_policies;
+	unsigned                  cost = 0;
+
+	m0_list_link_init(&lpni->lpn_policy.lpp_link);
+	if (lpni_apply(pol, lpni, &cost) == 0) {
+		m0_list_add_tail(&pol->pol_fresh, &lpni->lpn_policy.lpp_link);
+		return;
+	}
+	m0_list_add_tail(&pol->pol_stale, &lpni->lpn_policy.lpp_link);
+	m0_lnet__timer_arm(eng, &pol->pol_timer,
+			   m0_time_add(eng->le_now, RETRY_NS));
+}
+
+void m0_lnet__policy_lpni_gone(struct m0_lnet_lpni *lpni)
+{
+	m0_list_del(&lpni->lpn_policy.lpp_link);
+	lpni_forget(&lpni->lpn_policy);
+}
+
+/* -- list ------------------------------------------------------------------ */
+
+static enum row_kind kind_of(const struct m0_lnet_udsp *udsp)
+{
+	if (udsp->lud_dst.lnr_form == M0_LNET_NID_RANGE_NONE)
+		return udsp->lud_src.lnr_form == M0_LNET_NID_RANGE_NET
+			       ? ROW_SRC_NET
+			       : ROW_SRC;
+	if (udsp->lud_src.lnr_form != M0_LNET_NID_RANGE_NONE)
+		return ROW_DST_SRC;
+	if (udsp->lud_rte.lnr_form != M0_LNET_NID_RANGE_NONE)
+		return ROW_DST_RTE;
+	return udsp->lud_dst.lnr_form == M0_LNET_NID_RANGE_NET ? ROW_DST_NET
+							       : ROW_DST;
+}
+
+static bool ranges_eq(const struct m0_lnet_udsp *left,
+		      const struct m0_lnet_udsp *right)
+{
+	/* All bytes of a range are fields, and those not in use are 0. */
+	M0_BASSERT(sizeof left->lud_src ==
+		   24 + 4 + M0_LNET_RANGES_MAX * sizeof(struct m0_lnet_range));
+	return memcmp(&left->lud_src, &right->lud_src, sizeof left->lud_src) ==
+		       0 &&
+	       memcmp(&left->lud_dst, &right->lud_dst, sizeof left->lud_dst) ==
+		       0 &&
+	       memcmp(&left->lud_rte, &right->lud_rte, sizeof left->lud_rte) ==
+		       0;
+}
+
+static void row_fill(struct row *row, struct rule *rule)
+{
+	const struct m0_lnet_udsp      *udsp = &rule->rul_udsp;
+	enum row_kind                   kind = kind_of(udsp);
+	const struct m0_lnet_nid_range *range =
+		kind <= ROW_SRC_NET ? &udsp->lud_src : &udsp->lud_dst;
+	struct m0_lnet__bounds bounds;
+
+	m0_lnet__range_bounds(range, &bounds);
+	*row = (struct row){
+		.row_kind = (uint8_t)kind,
+		.row_type = range->lnr_type,
+		.row_num_lo = bounds.lbo_num_lo,
+		.row_num_hi = bounds.lbo_num_hi,
+		.row_addr_lo = bounds.lbo_addr_lo,
+		.row_addr_hi = bounds.lbo_addr_hi,
+		.row_rule = rule,
+	};
+}
+
+/** Returns the row of a rule with the same ranges as that of `row`; NULL: none. */
+static struct row *row_find(const struct m0_lnet__policies *pol,
+			    const struct row               *row)
+{
+	unsigned i;
+
+	for (i = 0; i < pol->pol_nr; ++i) {
+		struct row *at = &pol->pol_rows[i];
+
+		if (at->row_kind == row->row_kind &&
+		    at->row_type == row->row_type &&
+		    at->row_addr_lo == row->row_addr_lo &&
+		    at->row_addr_hi == row->row_addr_hi &&
+		    ranges_eq(&at->row_rule->rul_udsp,
+			      &row->row_rule->rul_udsp))
+			return at;
+	}
+	return NULL;
+}
+
+/** Notes the NIs and gateways that the rule names. */
+static void row_note(struct m0_lnet_engine *eng, struct row *row)
+{
+	struct rule            *rule = row->row_rule;
+	struct m0_lnet_ni      *ni;
+	struct m0_lnet_gateway *gw;
+
+	if (row->row_kind == ROW_DST_SRC)
+		m0_list_for_each_entry(&eng->le_nis, ni, struct m0_lnet_ni,
+				       lni_link)
+			if (m0_lnet_nid_range_has(&rule->rul_udsp.lud_src,
+						  &ni->lni_lnd.ldn_nid))
+				bit_set(rule->rul_prefer.lpf_nis,
+					ni->lni_policy.nip_slot, true);
+	if (row->row_kind == ROW_DST_RTE)
+		m0_list_for_each_entry(&m0_lnet__routes(eng)->lrs_gateways, gw,
+				       struct m0_lnet_gateway, gw_link)
+			if (rte_has(&rule->rul_udsp, gw))
+				bit_set(rule->rul_prefer.lpf_gateways,
+					gw->gw_slot, true);
+	row->row_prefers = !prefer_is_empty(&rule->rul_prefer);
+}
+
+/** Makes room for another row. @retval -ENOSPC, -ENOMEM */
+static int rows_grow(struct m0_lnet__policies *pol)
+{
+	unsigned    max = max_check(16U, 2 * pol->pol_max);
+	struct row *rows;
+
+	if (pol->pol_nr == M0_LNET_UDSPS_MAX)
+		return -ENOSPC;
+	if (pol->pol_nr < pol->pol_max)
+		return 0;
+	M0_ALLOC_ARR(rows, max);
+	if (rows == NULL)
+		return -ENOMEM;
+	if (pol->pol_nr > 0)
+		memcpy(rows, pol->pol_rows, pol->pol_nr * sizeof *rows);
+	m0_free(pol->pol_rows);
+	pol->pol_rows = rows;
+	pol->pol_max = max;
+	return 0;
+}
+
+static void row_changed(struct m0_lnet_engine *eng, enum row_kind kind)
+{
+	if (kind <= ROW_SRC_NET) {
+		nis_apply(eng);
+		m0_lnet__topology_changed(eng);
+	} else {
+		all_stale(eng);
+	}
+}
+
+static void row_insert(struct m0_lnet__policies *pol, const struct row *row,
+		       int32_t idx)
+{
+	unsigned at = idx == M0_LNET_UDSP_LAST
+			      ? pol->pol_nr
+			      : min_check((unsigned)idx, pol->pol_nr);
+
+	memmove(pol->pol_rows + at + 1, pol->pol_rows + at,
+		(pol->pol_nr - at) * sizeof *row);
+	pol->pol_rows[at] = *row;
+	++pol->pol_nr;
+}
+
+int m0_lnet_engine_udsp_add(struct m0_lnet_engine     *eng,
+			    const struct m0_lnet_udsp *udsp)
+{
+	struct m0_lnet__policies *pol = eng->le_policies;
+	struct rule              *rule;
+	struct row               *same;
+	struct row                row;
+	int                       rc = m0_lnet_udsp_check(udsp, NULL);
+
+	if (rc != 0)
+		return rc;
+	M0_ALLOC_PTR(rule);
+	if (rule == NULL)
+		return -ENOMEM;
+	rule->rul_udsp = *udsp;
+	row_fill(&row, rule);
+	same = row_find(pol, &row);
+	if (same != NULL) {
+		struct m0_lnet_udsp *old = &same->row_rule->rul_udsp;
+
+		rc = old->lud_priority == udsp->lud_priority ? -EALREADY : 0;
+		old->lud_priority = udsp->lud_priority;
+	} else {
+		rc = rows_grow(pol);
+	}
+	if (rc != 0 || same != NULL)
+		m0_free(rule);
+	if (rc != 0)
+		return rc;
+	if (same == NULL) {
+		row_note(eng, &row);
+		row_insert(pol, &row, udsp->lud_idx);
+	}
+	row_changed(eng, row.row_kind);
+	return 0;
+}
+
+static int all_del(struct m0_lnet_engine *eng)
+{
+	struct m0_lnet__policies *pol = eng->le_policies;
+	unsigned                  nr = pol->pol_nr;
+
+	while (pol->pol_nr > 0)
+		m0_free(pol->pol_rows[--pol->pol_nr].row_rule);
+	if (nr > 0) {
+		nis_apply(eng);
+		all_stale(eng);
+	}
+	return (int)nr;
+}
+
+int m0_lnet_engine_udsp_del(struct m0_lnet_engine *eng, int32_t idx)
+{
+	struct m0_lnet__policies *pol = eng->le_policies;
+	enum row_kind             kind;
+	struct row               *row;
+
+	if (idx == M0_LNET_UDSP_LAST)
+		return all_del(eng);
+	if (idx < 0 || (unsigned)idx >= pol->pol_nr)
+		return -ENOENT;
+	row = &pol->pol_rows[idx];
+	kind = row->row_kind;
+	m0_free(row->row_rule);
+	--pol->pol_nr;
+	memmove(row, row + 1,
+		(size_t)((pol->pol_rows + pol->pol_nr) - row) * sizeof *row);
+	row_changed(eng, kind);
+	return 1;
+}
+
+unsigned m0_lnet_engine_udsp_get(const struct m0_lnet_engine *eng,
+				 uint32_t first, struct m0_lnet_udsp *ret,
+				 unsigned max)
+{
+	const struct m0_lnet__policies *pol = eng->le_policies;
+	unsigned                        i;
+
+	for (i = 0; i < max && first + i < pol->pol_nr; ++i) {
+		ret[i] = pol->pol_rows[first + i].row_rule->rul_udsp;
+		ret[i].lud_idx = (int32_t)(first + i);
+	}
+	return pol->pol_nr;
+}
+
+/* -- life ------------------------------------------------------------------ */
+
+int m0_lnet__policies_init(struct m0_lnet_engine *eng)
+{
+	struct m0_lnet__policies *pol;
+
+	M0_PRE(eng->le_policies == NULL);
+	M0_ALLOC_PTR(pol);
+	if (pol == NULL)
+		return -ENOMEM;
+	m0_list_init(&pol->pol_fresh);
+	m0_list_init(&pol->pol_stale);
+	m0_timer_init(&pol->pol_timer.ltm_timer);
+	pol->pol_timer.ltm_fire = timer_fire;
+	eng->le_policies = pol;
+	return 0;
+}
+
+void m0_lnet__policies_fini(struct m0_lnet_engine *eng)
+{
+	struct m0_lnet__policies *pol = eng->le_policies;
+
+	M0_PRE(m0_list_is_empty(&pol->pol_fresh));
+	M0_PRE(m0_list_is_empty(&pol->pol_stale));
+	m0_lnet__timer_cancel(eng, &pol->pol_timer);
+	while (pol->pol_nr > 0)
+		m0_free(pol->pol_rows[--pol->pol_nr].row_rule);
+	m0_free(pol->pol_rows);
+	eng->le_policies = NULL;
+	m0_free(pol);
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * The rules of selection of a node, and what they say of its interfaces, gateways
+ * and peer NIs.
+ *
+ * The rules are applied to the objects, not to messages: an object has its priority
+ * and a peer NI the sets of interfaces and gateways that it prefers, which the
+ * criteria of select.c compare. Interfaces and gateways have numbers, and a set has
+ * a bit for each.
+ *
+ * An object that appears gets its values at once. A change of the rules, or of the
+ * objects that rules name, makes all peer NIs stale; a timer applies the rules to a
+ * few of them at a time. Each application starts from nothing and looks at all
+ * rules, so that a rule leaves nothing behind.
+ */
+#ifndef M0_SRC_LNET_POLICY_H
+#define M0_SRC_LNET_POLICY_H
+
+#include "m0/lnet_udsp.h"
+#include "base/hash.h"
+
+struct m0_lnet_engine;
+struct m0_lnet_gateway;
+struct m0_lnet_lpni;
+struct m0_lnet_ni;
+
+enum {
+	/** Most interfaces and gateways that a rule can prefer. */
+	M0_LNET__PREFER_NIS_MAX = 512,
+	M0_LNET__PREFER_GATEWAYS_MAX = 1024,
+	/** The number of an interface or a gateway beyond these. */
+	M0_LNET__NO_SLOT = UINT16_MAX
+};
+
+/** Interfaces and gateways that are preferred. */
+struct m0_lnet__prefer {
+	uint64_t lpf_nis[M0_LNET__PREFER_NIS_MAX / 64];
+	uint64_t lpf_gateways[M0_LNET__PREFER_GATEWAYS_MAX / 64];
+};
+
+/** What the rules say of an interface of this node. */
+struct m0_lnet__ni_policy {
+	/** Priority of its network in the upper, its own in the lower 32
+	 * bits. */
+	uint64_t nip_priority;
+	/** Its bit in lpf_nis. */
+	uint16_t nip_slot;
+};
+
+/** What the rules say of a NID of a peer. */
+struct m0_lnet__lpni_policy {
+	uint32_t lpp_net_priority;
+	uint32_t lpp_priority;
+	/** NULL: nothing is preferred. */
+	struct m0_lnet__prefer *lpp_prefer;
+	/** In pol_fresh or pol_stale. */
+	struct m0_list_link lpp_link;
+};
+
+struct m0_lnet__policies;
+
+int  m0_lnet__policies_init(struct m0_lnet_engine *eng);
+void m0_lnet__policies_fini(struct m0_lnet_engine *eng);
+/** Objects that appear and go. */
+void m0_lnet__policy_ni_new(struct m0_lnet_engine *eng, struct m0_lnet_ni *ni);
+void m0_lnet__policy_ni_gone(struct m0_lnet_engine *eng, struct m0_lnet_ni *ni);
+void m0_lnet__policy_lpni_new(struct m0_lnet_engine *eng,
+			      struct m0_lnet_lpni   *lpni);
+void m0_lnet__policy_lpni_gone(struct m0_lnet_lpni *lpni);
+void m0_lnet__policy_gateway_new(struct m0_lnet_engine  *eng,
+				 struct m0_lnet_gateway *gw);
+void m0_lnet__policy_gateway_gone(struct m0_lnet_engine  *eng,
+				  struct m0_lnet_gateway *gw);
+/** The primary NID of a peer, which may be a gateway, has perhaps changed. */
+void m0_lnet__policy_primary_changed(struct m0_lnet_engine *eng);
+/** Returns true if there are rules. */
+bool m0_lnet__policy_is_on(const struct m0_lnet_engine *eng);
+
+/** Returns true if messages to the peer NI prefer this interface. */
+static inline bool m0_lnet__prefers_ni(const struct m0_lnet__lpni_policy *lpp,
+				       const struct m0_lnet__ni_policy   *nip)
+{
+	return lpp->lpp_prefer != NULL && nip->nip_slot != M0_LNET__NO_SLOT &&
+	       (lpp->lpp_prefer->lpf_nis[nip->nip_slot / 64] >>
+			nip->nip_slot % 64 &
+		1) != 0;
+}
+
+/** Returns true if messages to the peer NI prefer the gateway of this number. */
+static inline bool m0_lnet__prefers_gateway(
+	const struct m0_lnet__lpni_policy *lpp, unsigned slot)
+{
+	return lpp->lpp_prefer != NULL && slot != M0_LNET__NO_SLOT &&
+	       (lpp->lpp_prefer->lpf_gateways[slot / 64] >> slot % 64 & 1) != 0;
+}
+
+/* -- of the home ----------------------------------------------------------- */
+
+/** See m0_lnet_udsp_add(). @retval -EINVAL, -EALREADY, -ENOSPC, -ENOMEM */
+int m0_lnet_engine_udsp_add(struct m0_lnet_engine     *eng,
+			    const struct m0_lnet_udsp *udsp);
+/** See m0_lnet_udsp_del(). */
+int m0_lnet_engine_udsp_del(struct m0_lnet_engine *eng, int32_t idx);
+/** See m0_lnet_udsp_get(). */
+unsigned m0_lnet_engine_udsp_get(const struct m0_lnet_engine *eng,
+				 uint32_t first, struct m0_lnet_udsp *ret,
+				 unsigned max);
+/** Returns true if all changes of the rules have been applied to all peers. */
+bool m0_lnet_engine_udsp_is_settled(const struct m0_lnet_engine *eng);
+
+#endif /* M0_SRC_LNET_POLICY_H */
