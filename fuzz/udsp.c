@@ -33,7 +33,7 @@ static void bytes_check(const uint8_t *data, uint32_t size)
 	char                why[M0_LNET_WHY_BYTES];
 	uint8_t             bulk[M0_LNET_UDSP_BYTES_MAX];
 	uint32_t            bytes = sizeof bulk;
-	int rc = m0_lnet_udsp_unmarshal(data, size, &udsp, why);
+	int                 rc = m0_lnet_udsp_unmarshal(data, size, &udsp, why);
 
 	M0_ASSERT(rc == 0 || rc == -EPROTO);
 	if (rc != 0) {

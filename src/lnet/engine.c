@@ -30,9 +30,12 @@ static int parts_init(struct m0_lnet_engine *eng)
 	rc = m0_lnet__portals_init(eng);
 	if (rc != 0)
 		goto hash;
-	rc = m0_lnet__peers_init(eng);
+	rc = m0_lnet__policies_init(eng);
 	if (rc != 0)
 		goto portals;
+	rc = m0_lnet__peers_init(eng);
+	if (rc != 0)
+		goto policies;
 	rc = m0_lnet__routes_init(eng);
 	if (rc != 0)
 		goto peers;
@@ -52,6 +55,8 @@ routes:
 	m0_lnet__routes_fini(eng);
 peers:
 	m0_lnet__peers_fini(eng);
+policies:
+	m0_lnet__policies_fini(eng);
 portals:
 	m0_lnet__portals_fini(eng);
 hash:
@@ -108,6 +113,7 @@ void m0_lnet_engine_destroy(struct m0_lnet_engine *eng)
 	m0_lnet__router_fini(eng);
 	m0_lnet__routes_fini(eng);
 	m0_lnet__peers_fini(eng);
+	m0_lnet__policies_fini(eng);
 	m0_lnet__portals_fini(eng);
 	M0_ASSERT(m0_list_is_empty(&eng->le_deferred));
 	M0_ASSERT(m0_list_is_empty(&eng->le_sick.lsk_again));

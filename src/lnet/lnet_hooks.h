@@ -58,4 +58,12 @@ struct m0_lnet__hooks {
 			   size_t nr);
 };
 
+/** The log of protocol errors. */
+struct m0_lnet__grumbles {
+	/** Time when an error may be logged again, and the number of errors not
+	 * logged since. */
+	m0_time_t lgr_at;
+	uint64_t  lgr_nr;
+};
+
 #endif /* M0_SRC_LNET_LNET_HOOKS_H */

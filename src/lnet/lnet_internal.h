@@ -16,6 +16,7 @@
 #include "base/probes.h"
 #include "lnet/engine.h"
 #include "lnet/lnet_hooks.h"
+#include "lnet/policy/policy.h"
 
 enum m0_lnet_portal_kind {
 	M0_LNET_PORTAL_NEW,
@@ -88,8 +89,9 @@ struct m0_lnet_ni {
 	unsigned lni_buffer_credits;
 	/** The time when a peer last pinged by this NI, and (of a router) whether
 	 * the NI is reported down because nobody has for long. */
-	m0_time_t lni_pinged_at;
-	bool      lni_is_silent;
+	m0_time_t                 lni_pinged_at;
+	bool                      lni_is_silent;
+	struct m0_lnet__ni_policy lni_policy;
 };
 
 /** One NID of a peer, found by hash. A peer has at least one. */
@@ -142,8 +144,9 @@ struct m0_lnet_lpni {
 	unsigned lpn_fwds_to[M0_LNET_POOLS_NR];
 	/** Number of the latter that are whole, and the time when one last left,
 	 * or when the first of them became whole. */
-	unsigned  lpn_fwds_out_nr;
-	m0_time_t lpn_fwds_left_at;
+	unsigned                    lpn_fwds_out_nr;
+	m0_time_t                   lpn_fwds_left_at;
+	struct m0_lnet__lpni_policy lpn_policy;
 };
 
 struct m0_lnet_peer {
@@ -230,13 +233,10 @@ struct m0_lnet_engine {
 	struct m0_list le_mes;
 	struct m0_list le_mds;
 	/** Number of these. */
-	uint64_t le_busy_nr;
-	/** Time when a protocol error may be logged again, and the number of
-	 * errors not logged since. */
-	m0_time_t            le_grumble_at;
-	uint64_t             le_grumble_nr;
-	bool                 le_shutdown;
-	struct m0_lnet_stats le_stats;
+	uint64_t                 le_busy_nr;
+	struct m0_lnet__grumbles le_grumbles;
+	bool                     le_shutdown;
+	struct m0_lnet_stats     le_stats;
 	/** State of ping.c: the information of this node, and the MDs that
 	 * serve it. */
 	void    *le_ping;
@@ -250,7 +250,8 @@ struct m0_lnet_engine {
 	/** State of route.c: routes and gateways. */
 	struct m0_lnet_routes *le_routes;
 	/** State of the router: its buffers. */
-	struct m0_lnet_router *le_router;
+	struct m0_lnet_router    *le_router;
+	struct m0_lnet__policies *le_policies;
 	/** Fault rules; NULL: none. */
 	struct m0_lnet__faults *le_faults;
 	/** Number of times that rules were deleted. */

@@ -26,6 +26,7 @@ static void ni_free(struct m0_lnet_ni *ni)
 		--ni->lni_engine->le_sick.lsk_nr;
 	if (ni->lni_engine->le_lo == ni)
 		ni->lni_engine->le_lo = NULL;
+	m0_lnet__policy_ni_gone(ni->lni_engine, ni);
 	m0_list_del(&ni->lni_link);
 	m0_free(ni);
 }
@@ -113,6 +114,7 @@ int m0_lnet_engine_ni_add(struct m0_lnet_engine    *eng,
 		return -ENOMEM;
 	ni_init(ni, eng, nid, device, incarnation, lnd);
 	m0_list_add_tail(&eng->le_nis, &ni->lni_link);
+	m0_lnet__policy_ni_new(eng, ni);
 	/* The NID may have been a peer's. */
 	m0_lnet__topology_changed(eng);
 	if (m0_lnet_nid_is_lo(nid))

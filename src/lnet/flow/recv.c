@@ -31,17 +31,17 @@ static void grumble(struct m0_lnet_engine *eng, const struct m0_lnd_rx *rx,
 {
 	char nid[M0_LNET_NIDSTR_SIZE];
 
-	if (eng->le_now < eng->le_grumble_at) {
-		++eng->le_grumble_nr;
+	if (eng->le_now < eng->le_grumbles.lgr_at) {
+		++eng->le_grumbles.lgr_nr;
 		return;
 	}
 	m0_log(M0_LOG_WARN,
 	       "lnet: %s breaks the protocol: %s; its connection is closed "
 	       "(%" PRIu64 " more since the last such line)",
 	       m0_lnet_nid_print(&rx->lr_nid, nid, sizeof nid), why,
-	       eng->le_grumble_nr);
-	eng->le_grumble_at = m0_time_add(eng->le_now, GRUMBLE_EVERY_NS);
-	eng->le_grumble_nr = 0;
+	       eng->le_grumbles.lgr_nr);
+	eng->le_grumbles.lgr_at = m0_time_add(eng->le_now, GRUMBLE_EVERY_NS);
+	eng->le_grumbles.lgr_nr = 0;
 }
 
 static int refuse(const struct coming *in, const char *why)

@@ -125,6 +125,7 @@ static struct m0_lnet_lpni *lpni_new(struct m0_lnet_engine    *eng,
 	}
 	lpni->lpn_peer = peer;
 	m0_list_add_tail(&peer->lpe_lpnis, &lpni->lpn_link);
+	m0_lnet__policy_lpni_new(eng, lpni);
 	M0_POST(m0_lnet__lpni_invariant(lpni));
 	return lpni;
 }
@@ -140,6 +141,7 @@ static void lpni_free(struct m0_lnet_engine *eng, struct m0_lnet_lpni *lpni)
 	if (lpni->lpn_health < M0_LNET_HEALTH_MAX)
 		--eng->le_sick.lsk_nr;
 	m0_lnet__topology_changed(eng);
+	m0_lnet__policy_lpni_gone(lpni);
 	m0_list_del(&lpni->lpn_link);
 	m0_hash_del(&eng->le_lpnis, &lpni->lpn_hash);
 	m0_free(lpni);
@@ -565,6 +567,7 @@ int m0_lnet__peer_learn(struct m0_lnet_engine *eng, struct m0_lnet_lpni *lpni,
 		single_learn(eng, lpni);
 	}
 	statuses_learn(peer, info);
+	m0_lnet__policy_primary_changed(eng);
 	M0_POST(lpni->lpn_peer == peer && m0_lnet__peer_invariant(peer));
 	return 0;
 }
@@ -652,6 +655,7 @@ int m0_lnet_engine_peer_add(struct m0_lnet_engine    *eng,
 			rc = -ENOSPC;
 	}
 	m0_lnet__lpni_put(eng, lpni);
+	m0_lnet__policy_primary_changed(eng);
 	m0_lnet__topology_changed(eng);
 	M0_POST(m0_lnet__peer_invariant(peer));
 	return rc;

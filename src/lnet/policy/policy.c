@@ -43,11 +43,16 @@ struct row {
 	uint16_t row_num_lo;
 	uint16_t row_num_hi;
 	/** Of rul_prefer: it is not empty. */
-	bool         row_prefers;
-	uint32_t     row_addr_lo;
-	uint32_t     row_addr_hi;
+	bool row_prefers;
+	/** Bounds of each byte of the first 32 bits of the address, as of
+	 * bytes_spread(). */
+	uint64_t     row_addr_lo;
+	uint64_t     row_addr_hi;
 	struct rule *row_rule;
 };
+
+/** The highest bit of each 16 bits. */
+#define GUARDS UINT64_C(0x8000800080008000)
 
 /** All rules of a node. */
 struct m0_lnet__policies {
@@ -68,23 +73,34 @@ struct m0_lnet__policies {
 
 /** A NID as a search compares it. */
 struct key {
-	uint32_t                  key_addr;
+	uint64_t                  key_addr;
 	const struct m0_lnet_nid *key_nid;
 };
+
+/** Returns 4 bytes, each in 16 bits, so that one subtraction compares all. */
+static uint64_t bytes_spread(uint32_t bytes)
+{
+	uint64_t words = (bytes | (uint64_t)bytes << 16) &
+			 UINT64_C(0x0000ffff0000ffff);
+
+	return (words | words << 8) & UINT64_C(0x00ff00ff00ff00ff);
+}
 
 static struct key key_of(const struct m0_lnet_nid *nid)
 {
 	struct m0_cursor cur;
 
 	m0_cursor_init_const(&cur, nid->ln_addr, sizeof(uint32_t));
-	return (struct key){ m0_cursor_get_be32(&cur), nid };
+	return (struct key){ bytes_spread(m0_cursor_get_be32(&cur)), nid };
 }
 
 /** Returns false if the rule of the row does not have the NID. */
 static bool row_may_have(const struct row *row, const struct key *key)
 {
-	return row->row_addr_lo <= key->key_addr &&
-	       key->key_addr <= row->row_addr_hi &&
+	uint64_t above = (key->key_addr | GUARDS) - row->row_addr_lo;
+	uint64_t below = (row->row_addr_hi | GUARDS) - key->key_addr;
+
+	return (above & below & GUARDS) == GUARDS &&
 	       row->row_type == key->key_nid->ln_type &&
 	       row->row_num_lo <= key->key_nid->ln_num &&
 	       key->key_nid->ln_num <= row->row_num_hi;
@@ -322,8 +338,8 @@ static bool rte_has(const struct m0_lnet_udsp    *udsp,
 
 /** Notes in all rules which of them name this object. @return true: one does, or
  * did. */
-static bool rules_note(struct m0_lnet__policies *pol,
-		       const struct m0_lnet_ni *ni,
+static bool rules_note(struct m0_lnet__policies     *pol,
+		       const struct m0_lnet_ni      *ni,
 		       const struct m0_lnet_gateway *gw, bool on)
 {
 	enum row_kind kind = ni != NULL ? ROW_DST_SRC : ROW_DST_RTE;
@@ -331,18 +347,17 @@ static bool rules_note(struct m0_lnet__policies *pol,
 	unsigned      i;
 
 	for (i = 0; i < pol->pol_nr; ++i) {
-		struct row             *row = &pol->pol_rows[i];
-		struct m0_lnet__prefer *prefer = &row->row_rule->rul_prefer;
+		struct row                *row = &pol->pol_rows[i];
+		struct m0_lnet__prefer    *prefer = &row->row_rule->rul_prefer;
 		const struct m0_lnet_udsp *udsp = &row->row_rule->rul_udsp;
 		bool                       has;
 
 		if (row->row_kind != kind)
 			continue;
-		has = on && (ni != NULL
-				     ? m0_lnet_nid_range_has(
-					       &udsp->lud_src,
-					       &ni->lni_lnd.ldn_nid)
-				     : rte_has(udsp, gw));
+		has = on &&
+		      (ni != NULL ? m0_lnet_nid_range_has(&udsp->lud_src,
+							  &ni->lni_lnd.ldn_nid)
+				  : rte_has(udsp, gw));
 		any = any || has || row->row_prefers;
 		if (ni != NULL)
 			bit_set(prefer->lpf_nis, ni->lni_policy.nip_slot, has);
@@ -374,8 +389,8 @@ void m0_lnet__policy_ni_new(struct m0_lnet_engine *eng, struct m0_lnet_ni *ni)
 {
 	struct m0_lnet__policies *pol = eng->le_policies;
 
-	ni->lni_policy.nip_slot = slot_take(pol->pol_ni_slots,
-					    ARRAY_SIZE(pol->pol_ni_slots));
+	ni->lni_policy.nip_slot =
+		slot_take(pol->pol_ni_slots, ARRAY_SIZE(pol->pol_ni_slots));
 	ni_apply(pol, ni);
 	if (rules_note(pol, ni, NULL, true))
 		all_stale(eng);
@@ -397,8 +412,8 @@ void m0_lnet__policy_gateway_new(struct m0_lnet_engine  *eng,
 {
 	struct m0_lnet__policies *pol = eng->le_policies;
 
-	gw->gw_slot = slot_take(pol->pol_gw_slots,
-				ARRAY_SIZE(pol->pol_gw_slots));
+	gw->gw_slot =
+		slot_take(pol->pol_gw_slots, ARRAY_SIZE(pol->pol_gw_slots));
 	gw->gw_primary = gw->gw_lpni->lpn_peer->lpe_primary;
 	if (rules_note(pol, NULL, gw, true))
 		all_stale(eng);
@@ -502,8 +517,8 @@ static void row_fill(struct row *row, struct rule *rule)
 		.row_type = range->lnr_type,
 		.row_num_lo = bounds.lbo_num_lo,
 		.row_num_hi = bounds.lbo_num_hi,
-		.row_addr_lo = bounds.lbo_addr_lo,
-		.row_addr_hi = bounds.lbo_addr_hi,
+		.row_addr_lo = bytes_spread(bounds.lbo_addr_lo),
+		.row_addr_hi = bytes_spread(bounds.lbo_addr_hi),
 		.row_rule = rule,
 	};
 }

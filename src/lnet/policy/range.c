@@ -26,7 +26,8 @@ void m0_lnet__prefix_cut(uint8_t addr[M0_LNET_NID_ADDR_BYTES], unsigned bits)
 	for (i = 0; i < M0_LNET_NID_ADDR_BYTES; ++i) {
 		if (bits >= (i + 1) * 8)
 			continue;
-		addr[i] &= bits <= i * 8 ? 0 : (uint8_t)(0xff00 >> (bits - i * 8));
+		addr[i] &= bits <= i * 8 ? 0
+					 : (uint8_t)(0xff00 >> (bits - i * 8));
 	}
 }
 
@@ -105,8 +106,7 @@ static const char *prefix_flaw(const struct m0_lnet_nid_range *range)
 
 	memcpy(addr, range->lnr_prefix, sizeof addr);
 	if (range->lnr_form != M0_LNET_NID_RANGE_PREFIX)
-		return range->lnr_prefix_bits == 0 &&
-				       is_zero(addr, sizeof addr)
+		return range->lnr_prefix_bits == 0 && is_zero(addr, sizeof addr)
 			       ? NULL
 			       : "only an IPv6 range has a prefix";
 	if (m0_lnet__net_type_find(range->lnr_type)->lty_form !=
@@ -140,8 +140,7 @@ const char *m0_lnet__range_flaw(const struct m0_lnet_nid_range *range)
 	    !ranges_ok(range->lnr_ranges, range->lnr_nets_nr, UINT16_MAX))
 		return "a range of network numbers is not LO-HI/STRIDE up to "
 		       "65535";
-	if (range->lnr_form == M0_LNET_NID_RANGE_ALL &&
-	    !is_ip(range->lnr_type))
+	if (range->lnr_form == M0_LNET_NID_RANGE_ALL && !is_ip(range->lnr_type))
 		return "every address of a numeric network is one range";
 	flaw = parts_flaw(range);
 	if (flaw == NULL)
@@ -218,7 +217,8 @@ static bool prefix_has(const struct m0_lnet_nid_range *range,
 		return false;
 	return rest == 0 ||
 	       (uint8_t)(nid->ln_addr[bytes] ^ range->lnr_prefix[bytes]) >>
-			       (8 - rest) == 0;
+			       (8 - rest) ==
+		       0;
 }
 
 bool m0_lnet_nid_range_has(const struct m0_lnet_nid_range *range,
@@ -261,26 +261,39 @@ static void prefix_bounds(const struct m0_lnet_nid_range *range,
 
 	m0_cursor_init_const(&cur, range->lnr_prefix, sizeof(uint32_t));
 	ret->lbo_addr_lo = m0_cursor_get_be32(&cur);
-	ret->lbo_addr_hi =
-		ret->lbo_addr_lo |
-		(bits == 32 ? 0 : UINT32_MAX >> bits);
+	ret->lbo_addr_hi = ret->lbo_addr_lo |
+			   (bits == 32 ? 0 : UINT32_MAX >> bits);
+}
+
+/** Numbers from lo to hi have bytes between these bounds. */
+static void number_bounds(uint32_t lo, uint32_t hi, struct m0_lnet__bounds *ret)
+{
+	/* The bits behind the first in which they differ. */
+	uint32_t rest = lo == hi ? 0 : UINT32_MAX >> __builtin_clz(lo ^ hi);
+
+	ret->lbo_addr_lo = lo & ~rest;
+	ret->lbo_addr_hi = hi | rest;
 }
 
 static void parts_bounds(const struct m0_lnet_nid_range *range,
 			 struct m0_lnet__bounds         *ret)
 {
 	const struct m0_lnet_range *at = range->lnr_ranges + range->lnr_nets_nr;
-	unsigned shift = range->lnr_parts_nr == 1 ? 0 : 8;
-	uint32_t lo;
-	uint32_t hi;
-	unsigned i;
+	uint32_t                    lo;
+	uint32_t                    hi;
+	unsigned                    i;
 
+	if (range->lnr_parts_nr == 1) {
+		ranges_bounds(at, range->lnr_part_nr[0], &lo, &hi);
+		number_bounds(lo, hi, ret);
+		return;
+	}
 	ret->lbo_addr_lo = 0;
 	ret->lbo_addr_hi = 0;
 	for (i = 0; i < range->lnr_parts_nr; ++i) {
 		ranges_bounds(at, range->lnr_part_nr[i], &lo, &hi);
-		ret->lbo_addr_lo = ret->lbo_addr_lo << shift | lo;
-		ret->lbo_addr_hi = ret->lbo_addr_hi << shift | hi;
+		ret->lbo_addr_lo = ret->lbo_addr_lo << 8 | lo;
+		ret->lbo_addr_hi = ret->lbo_addr_hi << 8 | hi;
 		at += range->lnr_part_nr[i];
 	}
 }

@@ -12,8 +12,7 @@ enum {
 };
 
 /** Writes what is wrong to `why`, unless that is NULL. @return rc. */
-int m0_lnet__range_why(char *why, int rc, const char *fmt, ...)
-	M0_PRINTF(3, 4);
+int m0_lnet__range_why(char *why, int rc, const char *fmt, ...) M0_PRINTF(3, 4);
 /** Clears the bits of an address behind its first `bits`. */
 void m0_lnet__prefix_cut(uint8_t addr[M0_LNET_NID_ADDR_BYTES], unsigned bits);
 /** Returns the highest number of a part of an address, of this type. */
@@ -22,7 +21,8 @@ uint32_t m0_lnet__part_max(uint8_t type);
 const char *m0_lnet__range_flaw(const struct m0_lnet_nid_range *range);
 /** Returns the number of entries of lnr_ranges in use. */
 unsigned m0_lnet__ranges_nr(const struct m0_lnet_nid_range *range);
-/** Bounds of the network number, and of the first 32 bits of the address. */
+/** Bounds of the network number, and of each byte of the first 32 bits of the
+ * address. */
 struct m0_lnet__bounds {
 	uint16_t lbo_num_lo;
 	uint16_t lbo_num_hi;

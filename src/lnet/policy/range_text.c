@@ -25,10 +25,10 @@ static int wrong_at(const struct scan *scan, size_t at, const char *what)
 {
 	size_t len = strlen(scan->scn_text);
 
-	return m0_lnet__range_why(
-		scan->scn_why, -EINVAL, "`%.*s%s`, character %zu: %s",
-		SHOWN_MAX, scan->scn_text, len > SHOWN_MAX ? "..." : "", at + 1,
-		what);
+	return m0_lnet__range_why(scan->scn_why, -EINVAL,
+				  "`%.*s%s`, character %zu: %s", SHOWN_MAX,
+				  scan->scn_text, len > SHOWN_MAX ? "..." : "",
+				  at + 1, what);
 }
 
 static int wrong(const struct scan *scan, const char *what)
@@ -381,14 +381,17 @@ static void M0_PRINTF(2, 3) print(struct print *to, const char *fmt, ...)
 static void ranges_print(struct print *to, const struct m0_lnet_range *ranges,
 			 unsigned nr)
 {
-	bool     list = nr > 1 || ranges->lrg_lo != ranges->lrg_hi ||
+	bool list = nr > 1 || ranges->lrg_lo != ranges->lrg_hi ||
 		    ranges->lrg_stride != 1;
 	unsigned i;
 
 	for (i = 0; i < nr; ++i) {
 		const struct m0_lnet_range *one = &ranges[i];
 
-		print(to, "%s%" PRIu32, !list ? "" : i == 0 ? "[" : ",",
+		print(to, "%s%" PRIu32,
+		      !list    ? ""
+		      : i == 0 ? "["
+			       : ",",
 		      one->lrg_lo);
 		if (one->lrg_lo != one->lrg_hi || one->lrg_stride != 1)
 			print(to, "-%" PRIu32, one->lrg_hi);
@@ -399,8 +402,7 @@ static void ranges_print(struct print *to, const struct m0_lnet_range *ranges,
 		print(to, "]");
 }
 
-static void parts_print(struct print                   *to,
-			const struct m0_lnet_nid_range *range)
+static void parts_print(struct print *to, const struct m0_lnet_nid_range *range)
 {
 	const struct m0_lnet_range *at = range->lnr_ranges + range->lnr_nets_nr;
 	unsigned                    i;
@@ -419,8 +421,7 @@ static void parts_print(struct print                   *to,
 	}
 }
 
-static void addr_print(struct print                   *to,
-		       const struct m0_lnet_nid_range *range)
+static void addr_print(struct print *to, const struct m0_lnet_nid_range *range)
 {
 	char addr[M0_IP_TEXT_BYTES];
 

@@ -47,9 +47,9 @@ static int range_check(const char *name, const struct m0_lnet_nid_range *range,
 {
 	const char *flaw = m0_lnet__range_flaw(range);
 
-	return flaw == NULL ? 0
-			    : m0_lnet__range_why(why, -EINVAL, "%s: %s", name,
-						 flaw);
+	return flaw == NULL
+		       ? 0
+		       : m0_lnet__range_why(why, -EINVAL, "%s: %s", name, flaw);
 }
 
 static int action_check(const struct m0_lnet_udsp *udsp, unsigned ranges,

@@ -16,7 +16,7 @@ static const char tags[3][4] = { "SRC", "DST", "RTE" };
 static const struct m0_lnet_nid_range *range_at(const struct m0_lnet_udsp *udsp,
 						unsigned                   i)
 {
-	return i == 0	? &udsp->lud_src
+	return i == 0   ? &udsp->lud_src
 	       : i == 1 ? &udsp->lud_dst
 			: &udsp->lud_rte;
 }
@@ -30,8 +30,7 @@ static bool has_prefix(const struct m0_lnet_nid_range *range)
 static uint32_t descr_size(const struct m0_lnet_nid_range *range)
 {
 	return DESCR_BYTES + RANGE_BYTES * m0_lnet__ranges_nr(range) +
-	       4 * range->lnr_parts_nr +
-	       (has_prefix(range) ? PREFIX_BYTES : 0);
+	       4 * range->lnr_parts_nr + (has_prefix(range) ? PREFIX_BYTES : 0);
 }
 
 uint32_t m0_lnet_udsp_size(const struct m0_lnet_udsp *udsp)
@@ -226,10 +225,10 @@ static int descr_get(struct parse *from, struct m0_lnet_nid_range *range,
 		return rc;
 	prefix = got[3] == '6';
 	if (memcmp(got, tag, 3) != 0 || (!prefix && got[3] != '\0'))
-		return m0_lnet__range_why(
-			from->prs_why, -EPROTO,
-			"offset %" PRIu32 ": the tag is not %s or %s6", at, tag,
-			tag);
+		return m0_lnet__range_why(from->prs_why, -EPROTO,
+					  "offset %" PRIu32
+					  ": the tag is not %s or %s6",
+					  at, tag, tag);
 	if (head[1] > UINT8_MAX)
 		return bad_at(from, at + 8, "the type of network is unknown");
 	if (head[1] == 0)

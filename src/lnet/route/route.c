@@ -459,6 +459,7 @@ static void gateway_put(struct m0_lnet_engine *eng, struct m0_lnet_gateway *gw)
 	if (!m0_list_is_empty(&gw->gw_routes))
 		return;
 	m0_list_del(&gw->gw_link);
+	m0_lnet__policy_gateway_gone(eng, gw);
 	gw->gw_lpni->lpn_is_gateway = false;
 	m0_lnet__lpni_put(eng, gw->gw_lpni);
 	m0_free(gw);
@@ -485,6 +486,7 @@ static struct m0_lnet_gateway *gateway_get(struct m0_lnet_engine    *eng,
 	m0_list_link_init(&gw->gw_link);
 	m0_list_add_tail(&m0_lnet__routes(eng)->lrs_gateways, &gw->gw_link);
 	gw->gw_check_at = eng->le_now;
+	m0_lnet__policy_gateway_new(eng, gw);
 	return gw;
 }
 

@@ -30,6 +30,7 @@ static bool has(const char *range, const char *text)
 	struct m0_lnet__bounds   bounds;
 	uint32_t                 word;
 	bool                     in;
+	unsigned                 i;
 
 	assert_int_equal(m0_lnet_nid_parse(&nid, text), 0);
 	in = m0_lnet_nid_range_has(&found, &nid);
@@ -40,7 +41,10 @@ static bool has(const char *range, const char *text)
 	if (in) {
 		assert_in_range(nid.ln_num, bounds.lbo_num_lo,
 				bounds.lbo_num_hi);
-		assert_in_range(word, bounds.lbo_addr_lo, bounds.lbo_addr_hi);
+		for (i = 0; i < 32; i += 8)
+			assert_in_range(word >> i & 0xff,
+					bounds.lbo_addr_lo >> i & 0xff,
+					bounds.lbo_addr_hi >> i & 0xff);
 	}
 	return in;
 }
@@ -174,8 +178,8 @@ static void malformed_range_is_refused_with_its_place(void **state)
 		assert_int_equal(m0_lnet_nid_range_parse(&range,
 							 bad[i].bad_text, why),
 				 -EINVAL);
-		(void)snprintf(place, sizeof place, ", character %u: ",
-			       bad[i].bad_at);
+		(void)snprintf(place, sizeof place,
+			       ", character %u: ", bad[i].bad_at);
 		if (strstr(why, place) == NULL ||
 		    strstr(why, bad[i].bad_words) == NULL)
 			print_error("%s: %s\n", bad[i].bad_text, why);
@@ -198,6 +202,9 @@ static void range_has_the_nids_of_its_expressions(void **state)
 	assert_false(has("10.0.0.[1,9]@tcp[1,3-4]", "10.0.0.5@tcp3"));
 	assert_true(has("[1,5-8]@kfi", "7@kfi"));
 	assert_false(has("[1,5-8]@kfi", "4@kfi"));
+	assert_true(has("[250-300]@kfi", "256@kfi"));
+	assert_true(has("[250-300]@kfi", "255@kfi"));
+	assert_false(has("[250-300]@kfi", "301@kfi"));
 	/* Without a number the network is number 0. */
 	assert_true(has("tcp", "10.0.0.1@tcp"));
 	assert_false(has("tcp", "10.0.0.1@tcp1"));
@@ -286,8 +293,7 @@ static void other_forms_are_refused_with_the_reason(void **state)
 	refused("tcp", "tcp", NULL, "1", NULL,
 		"priority is 1; it may be set of src or dst alone, because dst "
 		"and src");
-	refused(NULL, "tcp1", "1.2.3.4@tcp", "0", NULL,
-		"because dst and rte");
+	refused(NULL, "tcp1", "1.2.3.4@tcp", "0", NULL, "because dst and rte");
 	refused("tcp", NULL, NULL, "-1", NULL,
 		"priority is `-1`; it may be 0 to 4294967294");
 	refused("tcp", NULL, NULL, "4294967295", NULL, "priority is");
@@ -382,24 +388,20 @@ static void round_trip_is_the_identity(void **state)
 		const char *text = good[i / 4].txt_text;
 		bool        wide = strchr(text, '@') == NULL;
 
-		assert_int_equal(rule_try(&udsp, i % 4 < 2 ? text : NULL,
-					  i % 4 > 0 ? text : NULL,
-					  i % 4 == 3 ? wide ? "*@tcp" : text
-						     : NULL,
-					  i % 4 == 1 || i % 4 == 3 ? NULL
-								   : "77",
-					  "3"),
-				 0);
+		assert_int_equal(
+			rule_try(&udsp, i % 4 < 2 ? text : NULL,
+				 i % 4 > 0 ? text : NULL,
+				 i % 4 == 3 ? wide ? "*@tcp" : text : NULL,
+				 i % 4 == 1 || i % 4 == 3 ? NULL : "77", "3"),
+			0);
 		bytes = marshal(&udsp, bulk);
-		assert_int_equal(m0_lnet_udsp_unmarshal(bulk, bytes, &again,
-							why),
-				 0);
+		assert_int_equal(
+			m0_lnet_udsp_unmarshal(bulk, bytes, &again, why), 0);
 		assert_memory_equal(&again, &udsp, sizeof udsp);
 		/* The pointer of the header is ignored. */
 		memset(bulk + 24, 0xff, 8);
-		assert_int_equal(m0_lnet_udsp_unmarshal(bulk, bytes, &again,
-							why),
-				 0);
+		assert_int_equal(
+			m0_lnet_udsp_unmarshal(bulk, bytes, &again, why), 0);
 		assert_memory_equal(&again, &udsp, sizeof udsp);
 		--bytes;
 		assert_int_equal(m0_lnet_udsp_marshal(&udsp, &bytes, bulk),
