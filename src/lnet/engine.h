@@ -15,6 +15,7 @@
 #include "m0/lnet_fault.h"
 #include "m0/lnet_explain.h"
 #include "m0/lnet_route.h"
+#include "m0/lnet_udsp.h"
 #include "m0/lnet_tune.h"
 #include "base/hash.h"
 #include "base/timerq.h"
@@ -404,6 +405,17 @@ void m0_lnet_engine_pools_set(struct m0_lnet_engine *eng,
 			      const uint32_t         max[M0_LNET_POOLS_NR]);
 void m0_lnet_engine_routing_get(const struct m0_lnet_engine *eng,
 				struct m0_lnet_routing_info *ret);
+
+/* Rules of selection, see m0/lnet_udsp.h. */
+/** @retval -EINVAL, -EALREADY, -ENOSPC, -ENOMEM */
+int      m0_lnet_engine_udsp_add(struct m0_lnet_engine     *eng,
+				 const struct m0_lnet_udsp *udsp);
+int      m0_lnet_engine_udsp_del(struct m0_lnet_engine *eng, int32_t idx);
+unsigned m0_lnet_engine_udsp_get(const struct m0_lnet_engine *eng,
+				 uint32_t first, struct m0_lnet_udsp *ret,
+				 unsigned max);
+/** Returns true if all changes of the rules have been applied to all peers. */
+bool m0_lnet_engine_udsp_is_settled(const struct m0_lnet_engine *eng);
 
 /* Tunables, health and peers, see m0/lnet_tune.h. */
 int  m0_lnet_engine_tune(struct m0_lnet_engine *eng,

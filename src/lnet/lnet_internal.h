@@ -16,7 +16,7 @@
 #include "base/probes.h"
 #include "lnet/engine.h"
 #include "lnet/lnet_hooks.h"
-#include "lnet/policy/policy.h"
+#include "lnet/policy/policies.h"
 
 enum m0_lnet_portal_kind {
 	M0_LNET_PORTAL_NEW,

@@ -198,6 +198,47 @@ static int routing_get_do(struct m0_node *node, uint32_t nr)
 	return 0;
 }
 
+static int udsp_add_do(struct m0_node *node, uint32_t nr)
+{
+	M0_PRE_EX(m0_node__invariant(node));
+	return m0_lnet_engine_udsp_add(
+		node->nod_engine,
+		&m0_node__control_record(node, nr)->rqc_udsp.rud_rule);
+}
+
+static int udsp_del_do(struct m0_node *node, uint32_t nr)
+{
+	M0_PRE_EX(m0_node__invariant(node));
+	return m0_lnet_engine_udsp_del(
+		node->nod_engine,
+		m0_node__control_record(node, nr)->rqc_udsp.rud_idx);
+}
+
+static int udsp_get_do(struct m0_node *node, uint32_t nr)
+{
+	struct m0_ring_control    *record = m0_node__control_record(node, nr);
+	const struct m0_ring_udsp *udsp = &record->rqc_udsp;
+	uint32_t                   first = udsp->rud_first;
+	uint32_t                   max = udsp->rud_max;
+	unsigned                   rules_nr =
+		m0_lnet_engine_udsp_get(node->nod_engine, 0, NULL, 0);
+	struct m0_lnet_udsp *rules;
+	int                  rc;
+
+	M0_PRE_EX(m0_node__invariant(node));
+	max = first >= rules_nr ? 0 : min_check(max, rules_nr - first);
+	/* No block. */
+	record->rqc_block_bytes = 0;
+	if (max == 0)
+		return (int)rules_nr;
+	M0_ALLOC_ARR(rules, max);
+	if (rules == NULL)
+		return -ENOMEM;
+	(void)m0_lnet_engine_udsp_get(node->nod_engine, first, rules, max);
+	rc = block_give(node, nr, rules, max * sizeof *rules);
+	return rc == 0 ? (int)rules_nr : rc;
+}
+
 static int dist_do(struct m0_node *node, uint32_t nr)
 {
 	struct m0_ring_dist *dist =
@@ -331,6 +372,9 @@ static const verb_t verbs[M0_RING_VERBS_NR] = {
 	[M0_RING_ROUTING_SET] = routing_set_do,
 	[M0_RING_POOLS_SET] = pools_set_do,
 	[M0_RING_ROUTING_GET] = routing_get_do,
+	[M0_RING_UDSP_ADD] = udsp_add_do,
+	[M0_RING_UDSP_DEL] = udsp_del_do,
+	[M0_RING_UDSP_GET] = udsp_get_do,
 	[M0_RING_DIST] = dist_do,
 	[M0_RING_EXPLAIN] = explain_do,
 	[M0_RING_TUNE] = tune_do,

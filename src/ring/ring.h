@@ -24,6 +24,7 @@
 #include "m0/lnet_fault.h"
 #include "m0/lnet_route.h"
 #include "m0/lnet_tune.h"
+#include "m0/lnet_udsp.h"
 #include "m0/lnet_info.h"
 
 /** Requests of the front. */
@@ -255,6 +256,11 @@ enum m0_ring_verb {
 	M0_RING_ROUTING_SET,
 	M0_RING_POOLS_SET,
 	M0_RING_ROUTING_GET,
+	/** rqc_udsp; the answer to GET is a block, an array of struct
+	 * m0_lnet_udsp. */
+	M0_RING_UDSP_ADD,
+	M0_RING_UDSP_DEL,
+	M0_RING_UDSP_GET,
 	/** rqc_dist. */
 	M0_RING_DIST,
 	/** rqc_dist, of which rdi_src is the sender; the answer is a block, a
@@ -311,6 +317,14 @@ struct m0_ring_choice {
 struct m0_ring_route {
 	struct m0_lnet_route_attr rrt_attr;
 	uint32_t                  rrt_max;
+};
+
+/** A rule of selection, or the index of one, or the rules that are wanted. */
+struct m0_ring_udsp {
+	struct m0_lnet_udsp rud_rule;
+	int32_t             rud_idx;
+	uint32_t            rud_first;
+	uint32_t            rud_max;
 };
 
 struct m0_ring_routing {
@@ -376,6 +390,7 @@ struct m0_ring_control {
 		struct m0_ring_choice     rqc_choice;
 		struct m0_ring_route      rqc_route;
 		struct m0_ring_routing    rqc_routing;
+		struct m0_ring_udsp       rqc_udsp;
 		struct m0_ring_dist       rqc_dist;
 		struct m0_ring_tune       rqc_tune;
 		struct m0_ring_peer       rqc_peer;

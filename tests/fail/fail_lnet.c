@@ -8,6 +8,7 @@
 #include "m0/lnet_explain.h"
 #include "m0/lnet_fault.h"
 #include "m0/lnet_route.h"
+#include "m0/lnet_udsp.h"
 #include "m0/lnet_tune.h"
 #include "m0/lnet_run.h"
 
@@ -222,6 +223,35 @@ static void led_by_routes(void)
 	assert_int_equal(m0_lnet_route_del(nodes[0], M0_LNET_NET_ANY, NULL), 1);
 }
 
+/* A rule, its encoded form, and ranges. */
+static void ruled(void)
+{
+	const struct m0_lnet_udsp_text text = { .lut_dst = "9.9.[1-9].*@tcp",
+						.lut_src = "*@tcp" };
+	struct m0_lnet_udsp            udsp;
+	struct m0_lnet_udsp            again;
+	struct m0_lnet_nid             nid;
+	uint8_t                        bulk[M0_LNET_UDSP_BYTES_MAX];
+	uint32_t                       bytes = sizeof bulk;
+	char                           said[M0_LNET_NID_RANGE_BYTES];
+
+	assert_int_equal(m0_lnet_udsp_parse(&udsp, &text, NULL), 0);
+	assert_int_equal(m0_lnet_udsp_check(&udsp, NULL), 0);
+	FAIL_TRY(m0_lnet_udsp_add(nodes[0], &udsp, NULL));
+	FAIL_TRY(m0_lnet_udsp_get(nodes[0], 0, &again, 1) < 0 ? -ENOMEM : 0);
+	assert_int_equal(m0_lnet_udsp_del(nodes[0], 0), 1);
+	assert_int_equal(m0_lnet_udsp_marshal(&udsp, &bytes, bulk), 0);
+	assert_int_equal(m0_lnet_udsp_size(&udsp), bytes);
+	assert_int_equal(m0_lnet_udsp_unmarshal(bulk, bytes, &again, NULL), 0);
+	m0_lnet_nid_range_print(&again.lud_dst, said, sizeof said);
+	assert_int_equal(m0_lnet_nid_range_parse(&again.lud_dst, said, NULL),
+			 0);
+	assert_int_equal(m0_lnet_nid_parse(&nid, "9.9.1.1@tcp"), 0);
+	assert_true(m0_lnet_nid_range_has(&again.lud_dst, &nid));
+	assert_true(m0_lnet_nid_range_has_net(&again.lud_dst,
+					      m0_lnet_nid_net(&nid)));
+}
+
 /* A peer without memory is one without room. */
 static int peer_add(const struct m0_lnet_nid *nids)
 {
@@ -290,6 +320,7 @@ static void nodes_speak(void)
 	FAIL_TRY(operation(true, true));
 	told_what_it_knows();
 	led_by_routes();
+	ruled();
 	tuned();
 	FAIL_TRY(operation(false, false));
 	asked_for_little(me);

@@ -2,7 +2,6 @@
 /* Ranges of NIDs: which are well-formed, and which NIDs they have. */
 #include <stdio.h>
 
-#include "base/cursor.h"
 #include "lnet/policy/range.h"
 #include "lnet/wire/net_type.h"
 
@@ -180,14 +179,6 @@ bool m0_lnet_nid_range_has_net(const struct m0_lnet_nid_range *range,
 				     m0_lnet_net_num(net));
 }
 
-static uint32_t addr_word(const struct m0_lnet_nid *nid)
-{
-	struct m0_cursor cur;
-
-	m0_cursor_init_const(&cur, nid->ln_addr, sizeof(uint32_t));
-	return m0_cursor_get_be32(&cur);
-}
-
 static bool parts_have(const struct m0_lnet_nid_range *range,
 		       const struct m0_lnet_nid       *nid)
 {
@@ -197,7 +188,8 @@ static bool parts_have(const struct m0_lnet_nid_range *range,
 	if (nid->ln_size != 0)
 		return false;
 	if (range->lnr_parts_nr == 1)
-		return ranges_have(at, range->lnr_part_nr[0], addr_word(nid));
+		return ranges_have(at, range->lnr_part_nr[0],
+				   m0_lnet__addr_word(nid->ln_addr));
 	for (i = 0; i < M0_LNET__IP4_PARTS_NR; ++i) {
 		if (!ranges_have(at, range->lnr_part_nr[i], nid->ln_addr[i]))
 			return false;
@@ -256,11 +248,9 @@ static void ranges_bounds(const struct m0_lnet_range *ranges, unsigned nr,
 static void prefix_bounds(const struct m0_lnet_nid_range *range,
 			  struct m0_lnet__bounds         *ret)
 {
-	unsigned         bits = min_check(range->lnr_prefix_bits, 32U);
-	struct m0_cursor cur;
+	unsigned bits = min_check(range->lnr_prefix_bits, 32U);
 
-	m0_cursor_init_const(&cur, range->lnr_prefix, sizeof(uint32_t));
-	ret->lbo_addr_lo = m0_cursor_get_be32(&cur);
+	ret->lbo_addr_lo = m0_lnet__addr_word(range->lnr_prefix);
 	ret->lbo_addr_hi = ret->lbo_addr_lo |
 			   (bits == 32 ? 0 : UINT32_MAX >> bits);
 }

@@ -21,6 +21,14 @@ uint32_t m0_lnet__part_max(uint8_t type);
 const char *m0_lnet__range_flaw(const struct m0_lnet_nid_range *range);
 /** Returns the number of entries of lnr_ranges in use. */
 unsigned m0_lnet__ranges_nr(const struct m0_lnet_nid_range *range);
+/** Returns the first 32 bits of an address, the first byte highest. */
+static inline uint32_t m0_lnet__addr_word(
+	const uint8_t addr[M0_LNET_NID_ADDR_BYTES])
+{
+	return (uint32_t)addr[0] << 24 | (uint32_t)addr[1] << 16 |
+	       (uint32_t)addr[2] << 8 | addr[3];
+}
+
 /** Bounds of the network number, and of each byte of the first 32 bits of the
  * address. */
 struct m0_lnet__bounds {

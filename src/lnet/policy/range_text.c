@@ -43,7 +43,7 @@ static char peek(const struct scan *scan)
 					    : '\0';
 }
 
-static bool accept(struct scan *scan, char c)
+static bool skip(struct scan *scan, char c)
 {
 	if (c == '\0' || peek(scan) != c)
 		return false;
@@ -53,7 +53,7 @@ static bool accept(struct scan *scan, char c)
 
 static void blanks_skip(struct scan *scan)
 {
-	while (accept(scan, ' ') || accept(scan, '\t'))
+	while (skip(scan, ' ') || skip(scan, '\t'))
 		;
 }
 
@@ -75,11 +75,10 @@ static int number_parse(struct scan *scan, uint32_t max, uint32_t *ret)
 	size_t   from = scan->scn_at;
 	uint64_t number = 0;
 	bool     hex = false;
-	bool     zero = accept(scan, '0');
+	bool     zero = skip(scan, '0');
 	size_t   digits = scan->scn_at;
 
-	if (zero && max != UINT8_MAX &&
-	    (accept(scan, 'x') || accept(scan, 'X'))) {
+	if (zero && max != UINT8_MAX && (skip(scan, 'x') || skip(scan, 'X'))) {
 		hex = true;
 		digits = scan->scn_at;
 	}
@@ -125,16 +124,16 @@ static int item_parse(struct scan *scan, uint32_t max,
 	blanks_skip(scan);
 	from = scan->scn_at;
 	*ret = (struct m0_lnet_range){ 0, max, 1 };
-	if (!accept(scan, '*')) {
+	if (!skip(scan, '*')) {
 		rc = number_parse(scan, max, &ret->lrg_lo);
 		if (rc != 0)
 			return rc;
 		ret->lrg_hi = ret->lrg_lo;
-		if (accept(scan, '-'))
+		if (skip(scan, '-'))
 			rc = number_parse(scan, max, &ret->lrg_hi);
 		else if (peek(scan) == '/')
 			rc = wrong(scan, "a stride follows LO-HI only");
-		if (rc == 0 && accept(scan, '/'))
+		if (rc == 0 && skip(scan, '/'))
 			rc = number_parse(scan, UINT32_MAX, &ret->lrg_stride);
 		if (rc != 0)
 			return rc;
@@ -155,9 +154,9 @@ static int part_parse(struct scan *scan, struct m0_lnet_nid_range *range,
 	struct m0_lnet_range one = { 0, max, 1 };
 	int                  rc;
 
-	if (accept(scan, '*'))
+	if (skip(scan, '*'))
 		return range_add(scan, range, nr, &one);
-	if (!accept(scan, '[')) {
+	if (!skip(scan, '[')) {
 		rc = number_parse(scan, max, &one.lrg_lo);
 		one.lrg_hi = one.lrg_lo;
 		if (rc == 0 && peek(scan) == '-')
@@ -168,8 +167,8 @@ static int part_parse(struct scan *scan, struct m0_lnet_nid_range *range,
 		rc = item_parse(scan, max, &one);
 		if (rc == 0)
 			rc = range_add(scan, range, nr, &one);
-	} while (rc == 0 && accept(scan, ','));
-	if (rc == 0 && !accept(scan, ']'))
+	} while (rc == 0 && skip(scan, ','));
+	if (rc == 0 && !skip(scan, ']'))
 		rc = wrong(scan, "`,` or `]` is expected");
 	return rc;
 }
@@ -298,7 +297,7 @@ static int parts_parse(struct scan *scan, struct m0_lnet_nid_range *range,
 	range->lnr_form = M0_LNET_NID_RANGE_PARTS;
 	range->lnr_parts_nr = (uint8_t)nr;
 	for (i = 0; rc == 0 && i < nr; ++i) {
-		if (i > 0 && !accept(scan, '.'))
+		if (i > 0 && !skip(scan, '.'))
 			return wrong(scan, "`.` is expected");
 		rc = part_parse(scan, range, &range->lnr_part_nr[i], max);
 	}

@@ -41,7 +41,7 @@ struct m0_lnet_gateway {
 	bool gw_is_checked;
 	/** Time of the next check. */
 	m0_time_t gw_check_at;
-	/** For policy.c: its number, and the primary NID of its peer as last
+	/** For policies.c: its number, and the primary NID of its peer as last
 	 * seen. */
 	uint16_t           gw_slot;
 	struct m0_lnet_nid gw_primary;

@@ -4,7 +4,7 @@
 #define M0_TESTS_UNIT_LNET_POLICED_H
 
 #include "unit/lnet/routed.h"
-#include "lnet/policy/policy.h"
+#include "lnet/policy/policies.h"
 
 #define NONE M0_LNET_PRIORITY_NONE
 
@@ -26,9 +26,8 @@ static inline void rules_settle(void)
 {
 	unsigned i;
 
-	for (i = 0; i < 10000 &&
-		    !m0_lnet_engine_udsp_is_settled(one->pno_engine);
-	     ++i)
+	for (i = 0;
+	     i < 10000 && !m0_lnet_engine_udsp_is_settled(one->pno_engine); ++i)
 		pair_run(pair, 1);
 	assert_true(m0_lnet_engine_udsp_is_settled(one->pno_engine));
 }

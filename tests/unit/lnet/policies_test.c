@@ -26,9 +26,8 @@ static void assert_rule(unsigned i, const char *dst)
 	struct m0_lnet_udsp udsp = rule_at(i);
 	char                said[M0_LNET_NID_RANGE_BYTES];
 
-	assert_string_equal(m0_lnet_nid_range_print(&udsp.lud_dst, said,
-						    sizeof said),
-			    dst);
+	assert_string_equal(
+		m0_lnet_nid_range_print(&udsp.lud_dst, said, sizeof said), dst);
 }
 
 static struct m0_lnet_ni *ni_of(const char *text)

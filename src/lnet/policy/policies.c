@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Rules of selection: their list, and their application to NIs, gateways and peer
- * NIs. See policy.h.
+ * NIs. See policies.h.
  */
-#include "base/cursor.h"
 #include "lnet/lnet_internal.h"
 #include "lnet/policy/range.h"
 #include "lnet/route/route.h"
@@ -28,21 +27,21 @@ enum row_kind {
 };
 
 struct rule {
-	struct m0_lnet_udsp rul_udsp;
+	struct m0_lnet_udsp lpu_udsp;
 	/** Of DST_SRC and DST_RTE: what src or rte names. */
-	struct m0_lnet__prefer rul_prefer;
+	struct m0_lnet__prefer lpu_prefer;
 };
 
 /**
  * What a search looks at first, of dst, or of src alone: bounds within which all
  * NIDs of the range are.
  */
-struct row {
+struct m0_lnet__row {
 	uint8_t  row_kind;
 	uint8_t  row_type;
 	uint16_t row_num_lo;
 	uint16_t row_num_hi;
-	/** Of rul_prefer: it is not empty. */
+	/** Of lpu_prefer: it is not empty. */
 	bool row_prefers;
 	/** Bounds of each byte of the first 32 bits of the address, as of
 	 * bytes_spread(). */
@@ -53,23 +52,6 @@ struct row {
 
 /** The highest bit of each 16 bits. */
 #define GUARDS UINT64_C(0x8000800080008000)
-
-/** All rules of a node. */
-struct m0_lnet__policies {
-	/** By index; pol_max are allocated. */
-	struct row *pol_rows;
-	unsigned    pol_nr;
-	unsigned    pol_max;
-	/** Numbers in use, of NIs and of gateways. */
-	uint64_t pol_ni_slots[M0_LNET__PREFER_NIS_MAX / 64];
-	uint64_t pol_gw_slots[M0_LNET__PREFER_GATEWAYS_MAX / 64];
-	/** Peer NIs, by lpp_link: those to which all rules have been applied,
-	 * and others. */
-	struct m0_list pol_fresh;
-	struct m0_list pol_stale;
-	/** Fires for the next slice. */
-	struct m0_lnet_timer pol_timer;
-};
 
 /** A NID as a search compares it. */
 struct key {
@@ -88,14 +70,12 @@ static uint64_t bytes_spread(uint32_t bytes)
 
 static struct key key_of(const struct m0_lnet_nid *nid)
 {
-	struct m0_cursor cur;
-
-	m0_cursor_init_const(&cur, nid->ln_addr, sizeof(uint32_t));
-	return (struct key){ bytes_spread(m0_cursor_get_be32(&cur)), nid };
+	return (struct key){ bytes_spread(m0_lnet__addr_word(nid->ln_addr)),
+			     nid };
 }
 
 /** Returns false if the rule of the row does not have the NID. */
-static bool row_may_have(const struct row *row, const struct key *key)
+static bool row_may_have(const struct m0_lnet__row *row, const struct key *key)
 {
 	uint64_t above = (key->key_addr | GUARDS) - row->row_addr_lo;
 	uint64_t below = (row->row_addr_hi | GUARDS) - key->key_addr;
@@ -106,14 +86,9 @@ static bool row_may_have(const struct row *row, const struct key *key)
 	       key->key_nid->ln_num <= row->row_num_hi;
 }
 
-bool m0_lnet__policy_is_on(const struct m0_lnet_engine *eng)
-{
-	return eng->le_policies->pol_nr > 0;
-}
-
 bool m0_lnet_engine_udsp_is_settled(const struct m0_lnet_engine *eng)
 {
-	return m0_list_is_empty(&eng->le_policies->pol_stale);
+	return m0_list_is_empty(&eng->le_policies->lpc_stale);
 }
 
 /* -- sets ------------------------------------------------------------------ */
@@ -159,9 +134,10 @@ static bool prefer_is_empty(const struct m0_lnet__prefer *prefer)
 
 /** Adds what the rule of the row prefers to a set of the peer NI.
  * @retval -ENOMEM */
-static int prefer_add(struct m0_lnet__lpni_policy *lpp, const struct row *row)
+static int prefer_add(struct m0_lnet__lpni_policy *lpp,
+		      const struct m0_lnet__row   *row)
 {
-	const struct m0_lnet__prefer *from = &row->row_rule->rul_prefer;
+	const struct m0_lnet__prefer *from = &row->row_rule->lpu_prefer;
 	unsigned                      i;
 
 	if (lpp->lpp_prefer == NULL)
@@ -194,7 +170,7 @@ static void lpni_forget(struct m0_lnet__lpni_policy *lpp)
 }
 
 /** Returns true if the rule of the row says what the peer NI does not know yet. */
-static bool row_is_news(const struct row                  *row,
+static bool row_is_news(const struct m0_lnet__row         *row,
 			const struct m0_lnet__lpni_policy *lpp)
 {
 	switch ((enum row_kind)row->row_kind) {
@@ -210,9 +186,10 @@ static bool row_is_news(const struct row                  *row,
 	}
 }
 
-static int row_apply(const struct row *row, struct m0_lnet__lpni_policy *lpp)
+static int row_apply(const struct m0_lnet__row   *row,
+		     struct m0_lnet__lpni_policy *lpp)
 {
-	uint32_t priority = row->row_rule->rul_udsp.lud_priority;
+	uint32_t priority = row->row_rule->lpu_udsp.lud_priority;
 
 	if (row->row_kind == ROW_DST)
 		lpp->lpp_priority = priority;
@@ -230,8 +207,8 @@ static int lpni_apply(const struct m0_lnet__policies *pol,
 {
 	struct m0_lnet__lpni_policy *lpp = &lpni->lpn_policy;
 	struct key                   key = key_of(&lpni->lpn_nid);
-	const struct row            *row = pol->pol_rows;
-	const struct row            *end = row + pol->pol_nr;
+	const struct m0_lnet__row   *row = pol->lpc_rows;
+	const struct m0_lnet__row   *end = row + pol->lpc_nr;
 	int                          rc = 0;
 
 	lpni_forget(lpp);
@@ -240,25 +217,25 @@ static int lpni_apply(const struct m0_lnet__policies *pol,
 		    !row_is_news(row, lpp))
 			continue;
 		*cost += ROW_RULE;
-		if (m0_lnet_nid_range_has(&row->row_rule->rul_udsp.lud_dst,
+		if (m0_lnet_nid_range_has(&row->row_rule->lpu_udsp.lud_dst,
 					  &lpni->lpn_nid))
 			rc = row_apply(row, lpp);
 	}
-	*cost += pol->pol_nr;
+	*cost += pol->lpc_nr;
 	return rc;
 }
 
 static void ni_apply(const struct m0_lnet__policies *pol, struct m0_lnet_ni *ni)
 {
-	const struct m0_lnet_nid *nid = &ni->lni_lnd.ldn_nid;
-	struct key                key = key_of(nid);
-	uint32_t                  net = M0_LNET_PRIORITY_NONE;
-	uint32_t                  own = M0_LNET_PRIORITY_NONE;
-	const struct row         *row = pol->pol_rows;
-	const struct row         *end = row + pol->pol_nr;
+	const struct m0_lnet_nid  *nid = &ni->lni_lnd.ldn_nid;
+	struct key                 key = key_of(nid);
+	uint32_t                   net = M0_LNET_PRIORITY_NONE;
+	uint32_t                   own = M0_LNET_PRIORITY_NONE;
+	const struct m0_lnet__row *row = pol->lpc_rows;
+	const struct m0_lnet__row *end = row + pol->lpc_nr;
 
 	for (; row < end; ++row) {
-		const struct m0_lnet_udsp *udsp = &row->row_rule->rul_udsp;
+		const struct m0_lnet_udsp *udsp = &row->row_rule->lpu_udsp;
 
 		if (row->row_kind > ROW_SRC_NET || !row_may_have(row, &key) ||
 		    !m0_lnet_nid_range_has(&udsp->lud_src, nid))
@@ -288,27 +265,27 @@ static void slice_do(struct m0_lnet_engine *eng)
 	struct m0_list_link      *link;
 
 	while (cost < SLICE_ROWS &&
-	       (link = m0_list_first(&pol->pol_stale)) != NULL) {
+	       (link = m0_list_first(&pol->lpc_stale)) != NULL) {
 		if (lpni_apply(pol, lpni_of(link), &cost) != 0) {
-			m0_lnet__timer_arm(eng, &pol->pol_timer,
+			m0_lnet__timer_arm(eng, &pol->lpc_timer,
 					   m0_time_add(eng->le_now, RETRY_NS));
 			return;
 		}
-		m0_list_move_tail(&pol->pol_fresh, link);
+		m0_list_move_tail(&pol->lpc_fresh, link);
 		/* The next request chooses the NI of a peer that is not
 		 * Multi-Rail. */
 		lpni_of(link)->lpn_peer->lpe_ni = NULL;
 		++cost;
 	}
-	if (!m0_list_is_empty(&pol->pol_stale))
-		m0_lnet__timer_arm(eng, &pol->pol_timer,
+	if (!m0_list_is_empty(&pol->lpc_stale))
+		m0_lnet__timer_arm(eng, &pol->lpc_timer,
 				   m0_time_add(eng->le_now, 1));
 }
 
 static void timer_fire(struct m0_lnet_engine *eng, struct m0_lnet_timer *timer,
 		       m0_time_t now)
 {
-	M0_PRE(timer == &eng->le_policies->pol_timer);
+	M0_PRE(timer == &eng->le_policies->lpc_timer);
 	(void)now;
 	slice_do(eng);
 }
@@ -318,7 +295,7 @@ static void all_stale(struct m0_lnet_engine *eng)
 {
 	struct m0_lnet__policies *pol = eng->le_policies;
 
-	m0_list_splice_tail(&pol->pol_stale, &pol->pol_fresh);
+	m0_list_splice_tail(&pol->lpc_stale, &pol->lpc_fresh);
 	m0_lnet__topology_changed(eng);
 	slice_do(eng);
 }
@@ -346,10 +323,10 @@ static bool rules_note(struct m0_lnet__policies     *pol,
 	bool          any = false;
 	unsigned      i;
 
-	for (i = 0; i < pol->pol_nr; ++i) {
-		struct row                *row = &pol->pol_rows[i];
-		struct m0_lnet__prefer    *prefer = &row->row_rule->rul_prefer;
-		const struct m0_lnet_udsp *udsp = &row->row_rule->rul_udsp;
+	for (i = 0; i < pol->lpc_nr; ++i) {
+		struct m0_lnet__row       *row = &pol->lpc_rows[i];
+		struct m0_lnet__prefer    *prefer = &row->row_rule->lpu_prefer;
+		const struct m0_lnet_udsp *udsp = &row->row_rule->lpu_udsp;
 		bool                       has;
 
 		if (row->row_kind != kind)
@@ -390,7 +367,7 @@ void m0_lnet__policy_ni_new(struct m0_lnet_engine *eng, struct m0_lnet_ni *ni)
 	struct m0_lnet__policies *pol = eng->le_policies;
 
 	ni->lni_policy.nip_slot =
-		slot_take(pol->pol_ni_slots, ARRAY_SIZE(pol->pol_ni_slots));
+		slot_take(pol->lpc_ni_slots, ARRAY_SIZE(pol->lpc_ni_slots));
 	ni_apply(pol, ni);
 	if (rules_note(pol, ni, NULL, true))
 		all_stale(eng);
@@ -402,9 +379,9 @@ void m0_lnet__policy_ni_gone(struct m0_lnet_engine *eng, struct m0_lnet_ni *ni)
 	uint16_t                  slot = ni->lni_policy.nip_slot;
 
 	(void)rules_note(pol, ni, NULL, false);
-	lpnis_unprefer(&pol->pol_fresh, slot, M0_LNET__NO_SLOT);
-	lpnis_unprefer(&pol->pol_stale, slot, M0_LNET__NO_SLOT);
-	bit_set(pol->pol_ni_slots, slot, false);
+	lpnis_unprefer(&pol->lpc_fresh, slot, M0_LNET__NO_SLOT);
+	lpnis_unprefer(&pol->lpc_stale, slot, M0_LNET__NO_SLOT);
+	bit_set(pol->lpc_ni_slots, slot, false);
 }
 
 void m0_lnet__policy_gateway_new(struct m0_lnet_engine  *eng,
@@ -413,7 +390,7 @@ void m0_lnet__policy_gateway_new(struct m0_lnet_engine  *eng,
 	struct m0_lnet__policies *pol = eng->le_policies;
 
 	gw->gw_slot =
-		slot_take(pol->pol_gw_slots, ARRAY_SIZE(pol->pol_gw_slots));
+		slot_take(pol->lpc_gw_slots, ARRAY_SIZE(pol->lpc_gw_slots));
 	gw->gw_primary = gw->gw_lpni->lpn_peer->lpe_primary;
 	if (rules_note(pol, NULL, gw, true))
 		all_stale(eng);
@@ -425,9 +402,9 @@ void m0_lnet__policy_gateway_gone(struct m0_lnet_engine  *eng,
 	struct m0_lnet__policies *pol = eng->le_policies;
 
 	(void)rules_note(pol, NULL, gw, false);
-	lpnis_unprefer(&pol->pol_fresh, M0_LNET__NO_SLOT, gw->gw_slot);
-	lpnis_unprefer(&pol->pol_stale, M0_LNET__NO_SLOT, gw->gw_slot);
-	bit_set(pol->pol_gw_slots, gw->gw_slot, false);
+	lpnis_unprefer(&pol->lpc_fresh, M0_LNET__NO_SLOT, gw->gw_slot);
+	lpnis_unprefer(&pol->lpc_stale, M0_LNET__NO_SLOT, gw->gw_slot);
+	bit_set(pol->lpc_gw_slots, gw->gw_slot, false);
 }
 
 void m0_lnet__policy_primary_changed(struct m0_lnet_engine *eng)
@@ -459,11 +436,11 @@ void m0_lnet__policy_lpni_new(struct m0_lnet_engine *eng,
 
 	m0_list_link_init(&lpni->lpn_policy.lpp_link);
 	if (lpni_apply(pol, lpni, &cost) == 0) {
-		m0_list_add_tail(&pol->pol_fresh, &lpni->lpn_policy.lpp_link);
+		m0_list_add_tail(&pol->lpc_fresh, &lpni->lpn_policy.lpp_link);
 		return;
 	}
-	m0_list_add_tail(&pol->pol_stale, &lpni->lpn_policy.lpp_link);
-	m0_lnet__timer_arm(eng, &pol->pol_timer,
+	m0_list_add_tail(&pol->lpc_stale, &lpni->lpn_policy.lpp_link);
+	m0_lnet__timer_arm(eng, &pol->lpc_timer,
 			   m0_time_add(eng->le_now, RETRY_NS));
 }
 
@@ -503,16 +480,16 @@ static bool ranges_eq(const struct m0_lnet_udsp *left,
 		       0;
 }
 
-static void row_fill(struct row *row, struct rule *rule)
+static void row_fill(struct m0_lnet__row *row, struct rule *rule)
 {
-	const struct m0_lnet_udsp      *udsp = &rule->rul_udsp;
+	const struct m0_lnet_udsp      *udsp = &rule->lpu_udsp;
 	enum row_kind                   kind = kind_of(udsp);
 	const struct m0_lnet_nid_range *range =
 		kind <= ROW_SRC_NET ? &udsp->lud_src : &udsp->lud_dst;
 	struct m0_lnet__bounds bounds;
 
 	m0_lnet__range_bounds(range, &bounds);
-	*row = (struct row){
+	*row = (struct m0_lnet__row){
 		.row_kind = (uint8_t)kind,
 		.row_type = range->lnr_type,
 		.row_num_lo = bounds.lbo_num_lo,
@@ -524,27 +501,27 @@ static void row_fill(struct row *row, struct rule *rule)
 }
 
 /** Returns the row of a rule with the same ranges as that of `row`; NULL: none. */
-static struct row *row_find(const struct m0_lnet__policies *pol,
-			    const struct row               *row)
+static struct m0_lnet__row *row_find(const struct m0_lnet__policies *pol,
+				     const struct m0_lnet__row      *row)
 {
 	unsigned i;
 
-	for (i = 0; i < pol->pol_nr; ++i) {
-		struct row *at = &pol->pol_rows[i];
+	for (i = 0; i < pol->lpc_nr; ++i) {
+		struct m0_lnet__row *at = &pol->lpc_rows[i];
 
 		if (at->row_kind == row->row_kind &&
 		    at->row_type == row->row_type &&
 		    at->row_addr_lo == row->row_addr_lo &&
 		    at->row_addr_hi == row->row_addr_hi &&
-		    ranges_eq(&at->row_rule->rul_udsp,
-			      &row->row_rule->rul_udsp))
+		    ranges_eq(&at->row_rule->lpu_udsp,
+			      &row->row_rule->lpu_udsp))
 			return at;
 	}
 	return NULL;
 }
 
 /** Notes the NIs and gateways that the rule names. */
-static void row_note(struct m0_lnet_engine *eng, struct row *row)
+static void row_note(struct m0_lnet_engine *eng, struct m0_lnet__row *row)
 {
 	struct rule            *rule = row->row_rule;
 	struct m0_lnet_ni      *ni;
@@ -553,37 +530,37 @@ static void row_note(struct m0_lnet_engine *eng, struct row *row)
 	if (row->row_kind == ROW_DST_SRC)
 		m0_list_for_each_entry(&eng->le_nis, ni, struct m0_lnet_ni,
 				       lni_link)
-			if (m0_lnet_nid_range_has(&rule->rul_udsp.lud_src,
+			if (m0_lnet_nid_range_has(&rule->lpu_udsp.lud_src,
 						  &ni->lni_lnd.ldn_nid))
-				bit_set(rule->rul_prefer.lpf_nis,
+				bit_set(rule->lpu_prefer.lpf_nis,
 					ni->lni_policy.nip_slot, true);
 	if (row->row_kind == ROW_DST_RTE)
 		m0_list_for_each_entry(&m0_lnet__routes(eng)->lrs_gateways, gw,
 				       struct m0_lnet_gateway, gw_link)
-			if (rte_has(&rule->rul_udsp, gw))
-				bit_set(rule->rul_prefer.lpf_gateways,
+			if (rte_has(&rule->lpu_udsp, gw))
+				bit_set(rule->lpu_prefer.lpf_gateways,
 					gw->gw_slot, true);
-	row->row_prefers = !prefer_is_empty(&rule->rul_prefer);
+	row->row_prefers = !prefer_is_empty(&rule->lpu_prefer);
 }
 
 /** Makes room for another row. @retval -ENOSPC, -ENOMEM */
 static int rows_grow(struct m0_lnet__policies *pol)
 {
-	unsigned    max = max_check(16U, 2 * pol->pol_max);
-	struct row *rows;
+	unsigned             max = max_check(16U, 2 * pol->lpc_max);
+	struct m0_lnet__row *rows;
 
-	if (pol->pol_nr == M0_LNET_UDSPS_MAX)
+	if (pol->lpc_nr == M0_LNET_UDSPS_MAX)
 		return -ENOSPC;
-	if (pol->pol_nr < pol->pol_max)
+	if (pol->lpc_nr < pol->lpc_max)
 		return 0;
 	M0_ALLOC_ARR(rows, max);
 	if (rows == NULL)
 		return -ENOMEM;
-	if (pol->pol_nr > 0)
-		memcpy(rows, pol->pol_rows, pol->pol_nr * sizeof *rows);
-	m0_free(pol->pol_rows);
-	pol->pol_rows = rows;
-	pol->pol_max = max;
+	if (pol->lpc_nr > 0)
+		memcpy(rows, pol->lpc_rows, pol->lpc_nr * sizeof *rows);
+	m0_free(pol->lpc_rows);
+	pol->lpc_rows = rows;
+	pol->lpc_max = max;
 	return 0;
 }
 
@@ -597,17 +574,17 @@ static void row_changed(struct m0_lnet_engine *eng, enum row_kind kind)
 	}
 }
 
-static void row_insert(struct m0_lnet__policies *pol, const struct row *row,
-		       int32_t idx)
+static void row_insert(struct m0_lnet__policies  *pol,
+		       const struct m0_lnet__row *row, int32_t idx)
 {
 	unsigned at = idx == M0_LNET_UDSP_LAST
-			      ? pol->pol_nr
-			      : min_check((unsigned)idx, pol->pol_nr);
+			      ? pol->lpc_nr
+			      : min_check((unsigned)idx, pol->lpc_nr);
 
-	memmove(pol->pol_rows + at + 1, pol->pol_rows + at,
-		(pol->pol_nr - at) * sizeof *row);
-	pol->pol_rows[at] = *row;
-	++pol->pol_nr;
+	memmove(pol->lpc_rows + at + 1, pol->lpc_rows + at,
+		(pol->lpc_nr - at) * sizeof *row);
+	pol->lpc_rows[at] = *row;
+	++pol->lpc_nr;
 }
 
 int m0_lnet_engine_udsp_add(struct m0_lnet_engine     *eng,
@@ -615,8 +592,8 @@ int m0_lnet_engine_udsp_add(struct m0_lnet_engine     *eng,
 {
 	struct m0_lnet__policies *pol = eng->le_policies;
 	struct rule              *rule;
-	struct row               *same;
-	struct row                row;
+	struct m0_lnet__row      *same;
+	struct m0_lnet__row       row;
 	int                       rc = m0_lnet_udsp_check(udsp, NULL);
 
 	if (rc != 0)
@@ -624,11 +601,11 @@ int m0_lnet_engine_udsp_add(struct m0_lnet_engine     *eng,
 	M0_ALLOC_PTR(rule);
 	if (rule == NULL)
 		return -ENOMEM;
-	rule->rul_udsp = *udsp;
+	rule->lpu_udsp = *udsp;
 	row_fill(&row, rule);
 	same = row_find(pol, &row);
 	if (same != NULL) {
-		struct m0_lnet_udsp *old = &same->row_rule->rul_udsp;
+		struct m0_lnet_udsp *old = &same->row_rule->lpu_udsp;
 
 		rc = old->lud_priority == udsp->lud_priority ? -EALREADY : 0;
 		old->lud_priority = udsp->lud_priority;
@@ -650,10 +627,10 @@ int m0_lnet_engine_udsp_add(struct m0_lnet_engine     *eng,
 static int all_del(struct m0_lnet_engine *eng)
 {
 	struct m0_lnet__policies *pol = eng->le_policies;
-	unsigned                  nr = pol->pol_nr;
+	unsigned                  nr = pol->lpc_nr;
 
-	while (pol->pol_nr > 0)
-		m0_free(pol->pol_rows[--pol->pol_nr].row_rule);
+	while (pol->lpc_nr > 0)
+		m0_free(pol->lpc_rows[--pol->lpc_nr].row_rule);
 	if (nr > 0) {
 		nis_apply(eng);
 		all_stale(eng);
@@ -665,18 +642,18 @@ int m0_lnet_engine_udsp_del(struct m0_lnet_engine *eng, int32_t idx)
 {
 	struct m0_lnet__policies *pol = eng->le_policies;
 	enum row_kind             kind;
-	struct row               *row;
+	struct m0_lnet__row      *row;
 
 	if (idx == M0_LNET_UDSP_LAST)
 		return all_del(eng);
-	if (idx < 0 || (unsigned)idx >= pol->pol_nr)
+	if (idx < 0 || (unsigned)idx >= pol->lpc_nr)
 		return -ENOENT;
-	row = &pol->pol_rows[idx];
+	row = &pol->lpc_rows[idx];
 	kind = row->row_kind;
 	m0_free(row->row_rule);
-	--pol->pol_nr;
+	--pol->lpc_nr;
 	memmove(row, row + 1,
-		(size_t)((pol->pol_rows + pol->pol_nr) - row) * sizeof *row);
+		(size_t)((pol->lpc_rows + pol->lpc_nr) - row) * sizeof *row);
 	row_changed(eng, kind);
 	return 1;
 }
@@ -688,11 +665,11 @@ unsigned m0_lnet_engine_udsp_get(const struct m0_lnet_engine *eng,
 	const struct m0_lnet__policies *pol = eng->le_policies;
 	unsigned                        i;
 
-	for (i = 0; i < max && first + i < pol->pol_nr; ++i) {
-		ret[i] = pol->pol_rows[first + i].row_rule->rul_udsp;
+	for (i = 0; i < max && first + i < pol->lpc_nr; ++i) {
+		ret[i] = pol->lpc_rows[first + i].row_rule->lpu_udsp;
 		ret[i].lud_idx = (int32_t)(first + i);
 	}
-	return pol->pol_nr;
+	return pol->lpc_nr;
 }
 
 /* -- life ------------------------------------------------------------------ */
@@ -705,10 +682,10 @@ int m0_lnet__policies_init(struct m0_lnet_engine *eng)
 	M0_ALLOC_PTR(pol);
 	if (pol == NULL)
 		return -ENOMEM;
-	m0_list_init(&pol->pol_fresh);
-	m0_list_init(&pol->pol_stale);
-	m0_timer_init(&pol->pol_timer.ltm_timer);
-	pol->pol_timer.ltm_fire = timer_fire;
+	m0_list_init(&pol->lpc_fresh);
+	m0_list_init(&pol->lpc_stale);
+	m0_timer_init(&pol->lpc_timer.ltm_timer);
+	pol->lpc_timer.ltm_fire = timer_fire;
 	eng->le_policies = pol;
 	return 0;
 }
@@ -717,12 +694,12 @@ void m0_lnet__policies_fini(struct m0_lnet_engine *eng)
 {
 	struct m0_lnet__policies *pol = eng->le_policies;
 
-	M0_PRE(m0_list_is_empty(&pol->pol_fresh));
-	M0_PRE(m0_list_is_empty(&pol->pol_stale));
-	m0_lnet__timer_cancel(eng, &pol->pol_timer);
-	while (pol->pol_nr > 0)
-		m0_free(pol->pol_rows[--pol->pol_nr].row_rule);
-	m0_free(pol->pol_rows);
+	M0_PRE(m0_list_is_empty(&pol->lpc_fresh));
+	M0_PRE(m0_list_is_empty(&pol->lpc_stale));
+	m0_lnet__timer_cancel(eng, &pol->lpc_timer);
+	while (pol->lpc_nr > 0)
+		m0_free(pol->lpc_rows[--pol->lpc_nr].row_rule);
+	m0_free(pol->lpc_rows);
 	eng->le_policies = NULL;
 	m0_free(pol);
 }

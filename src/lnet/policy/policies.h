@@ -17,9 +17,8 @@
 #define M0_SRC_LNET_POLICY_H
 
 #include "m0/lnet_udsp.h"
-#include "base/hash.h"
+#include "lnet/engine.h"
 
-struct m0_lnet_engine;
 struct m0_lnet_gateway;
 struct m0_lnet_lpni;
 struct m0_lnet_ni;
@@ -53,11 +52,28 @@ struct m0_lnet__lpni_policy {
 	uint32_t lpp_priority;
 	/** NULL: nothing is preferred. */
 	struct m0_lnet__prefer *lpp_prefer;
-	/** In pol_fresh or pol_stale. */
+	/** In lpc_fresh or lpc_stale. */
 	struct m0_list_link lpp_link;
 };
 
-struct m0_lnet__policies;
+struct m0_lnet__row;
+
+/** All rules of a node. */
+struct m0_lnet__policies {
+	/** By index; lpc_max are allocated. */
+	struct m0_lnet__row *lpc_rows;
+	unsigned             lpc_nr;
+	unsigned             lpc_max;
+	/** Numbers in use, of NIs and of gateways. */
+	uint64_t lpc_ni_slots[M0_LNET__PREFER_NIS_MAX / 64];
+	uint64_t lpc_gw_slots[M0_LNET__PREFER_GATEWAYS_MAX / 64];
+	/** Peer NIs, by lpp_link: those to which all rules have been applied,
+	 * and others. */
+	struct m0_list lpc_fresh;
+	struct m0_list lpc_stale;
+	/** Fires for the next slice. */
+	struct m0_lnet_timer lpc_timer;
+};
 
 int  m0_lnet__policies_init(struct m0_lnet_engine *eng);
 void m0_lnet__policies_fini(struct m0_lnet_engine *eng);
@@ -73,8 +89,6 @@ void m0_lnet__policy_gateway_gone(struct m0_lnet_engine  *eng,
 				  struct m0_lnet_gateway *gw);
 /** The primary NID of a peer, which may be a gateway, has perhaps changed. */
 void m0_lnet__policy_primary_changed(struct m0_lnet_engine *eng);
-/** Returns true if there are rules. */
-bool m0_lnet__policy_is_on(const struct m0_lnet_engine *eng);
 
 /** Returns true if messages to the peer NI prefer this interface. */
 static inline bool m0_lnet__prefers_ni(const struct m0_lnet__lpni_policy *lpp,
@@ -93,19 +107,5 @@ static inline bool m0_lnet__prefers_gateway(
 	return lpp->lpp_prefer != NULL && slot != M0_LNET__NO_SLOT &&
 	       (lpp->lpp_prefer->lpf_gateways[slot / 64] >> slot % 64 & 1) != 0;
 }
-
-/* -- of the home ----------------------------------------------------------- */
-
-/** See m0_lnet_udsp_add(). @retval -EINVAL, -EALREADY, -ENOSPC, -ENOMEM */
-int m0_lnet_engine_udsp_add(struct m0_lnet_engine     *eng,
-			    const struct m0_lnet_udsp *udsp);
-/** See m0_lnet_udsp_del(). */
-int m0_lnet_engine_udsp_del(struct m0_lnet_engine *eng, int32_t idx);
-/** See m0_lnet_udsp_get(). */
-unsigned m0_lnet_engine_udsp_get(const struct m0_lnet_engine *eng,
-				 uint32_t first, struct m0_lnet_udsp *ret,
-				 unsigned max);
-/** Returns true if all changes of the rules have been applied to all peers. */
-bool m0_lnet_engine_udsp_is_settled(const struct m0_lnet_engine *eng);
 
 #endif /* M0_SRC_LNET_POLICY_H */
