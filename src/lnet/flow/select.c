@@ -207,6 +207,91 @@ static int route_turn(const struct m0_lnet_engine *eng,
 			right->pth_route->lrt_used_nr);
 }
 
+/* -- criteria of rules, see m0/lnet_udsp.h --------------------------------- */
+
+static int peer_net_priority(const struct m0_lnet_engine *eng,
+			     const struct m0_lnet__path  *left,
+			     const struct m0_lnet__path  *right)
+{
+	(void)eng;
+	if (left->pth_lpni == right->pth_lpni)
+		return 0;
+	return less_cmp(left->pth_lpni->lpn_policy.lpp_net_priority,
+			right->pth_lpni->lpn_policy.lpp_net_priority);
+}
+
+static int peer_priority(const struct m0_lnet_engine *eng,
+			 const struct m0_lnet__path  *left,
+			 const struct m0_lnet__path  *right)
+{
+	(void)eng;
+	if (left->pth_lpni == right->pth_lpni)
+		return 0;
+	return less_cmp(left->pth_lpni->lpn_policy.lpp_priority,
+			right->pth_lpni->lpn_policy.lpp_priority);
+}
+
+static int ni_priority(const struct m0_lnet_engine *eng,
+		       const struct m0_lnet__path  *left,
+		       const struct m0_lnet__path  *right)
+{
+	(void)eng;
+	return less_cmp(left->pth_ni->lni_policy.nip_priority,
+			right->pth_ni->lni_policy.nip_priority);
+}
+
+static bool ni_is_preferred(const struct m0_lnet__path *path)
+{
+	/* A path to one NID has it as its destination. */
+	const struct m0_lnet_lpni *lpni =
+		path->pth_lpni != NULL ? path->pth_lpni : path->pth_dest;
+
+	return lpni != NULL && m0_lnet__prefers_ni(&lpni->lpn_policy,
+						   &path->pth_ni->lni_policy);
+}
+
+static int ni_preferred(const struct m0_lnet_engine *eng,
+			const struct m0_lnet__path  *left,
+			const struct m0_lnet__path  *right)
+{
+	(void)eng;
+	return ni_is_preferred(left) - ni_is_preferred(right);
+}
+
+static int dest_priority(const struct m0_lnet_engine *eng,
+			 const struct m0_lnet__path  *left,
+			 const struct m0_lnet__path  *right)
+{
+	const struct m0_lnet__lpni_policy *one;
+	const struct m0_lnet__lpni_policy *other;
+	int                                rc;
+
+	(void)eng;
+	if (left->pth_dest == right->pth_dest)
+		return 0;
+	one = &left->pth_dest->lpn_policy;
+	other = &right->pth_dest->lpn_policy;
+	rc = less_cmp(one->lpp_net_priority, other->lpp_net_priority);
+	return rc != 0 ? rc : less_cmp(one->lpp_priority, other->lpp_priority);
+}
+
+static bool gateway_is_preferred(const struct m0_lnet__path *path)
+{
+	return path->pth_dest != NULL &&
+	       m0_lnet__prefers_gateway(&path->pth_dest->lpn_policy,
+					path->pth_route->lrt_gateway->gw_slot);
+}
+
+static int gateway_preferred(const struct m0_lnet_engine *eng,
+			     const struct m0_lnet__path  *left,
+			     const struct m0_lnet__path  *right)
+{
+	(void)eng;
+	if (left->pth_route == right->pth_route)
+		return 0;
+	return gateway_is_preferred(left) - gateway_is_preferred(right);
+}
+
 #define NI_UP                                  \
 	{                                      \
 		ni_up, "the interface is down" \
@@ -275,6 +360,34 @@ static int route_turn(const struct m0_lnet_engine *eng,
 	{                                                      \
 		route_turn, "the route was used more recently" \
 	}
+#define PEER_NET_PRIORITY                                                      \
+	{                                                                      \
+		peer_net_priority,                                             \
+			"a rule gives the network of the NID a worse priority" \
+	}
+#define PEER_PRIORITY                                                  \
+	{                                                              \
+		peer_priority, "a rule gives the NID a worse priority" \
+	}
+#define NI_PRIORITY                                                                  \
+	{                                                                            \
+		ni_priority,                                                         \
+			"a rule gives the interface or its network a worse priority" \
+	}
+#define NI_PREFERRED                                                         \
+	{                                                                    \
+		ni_preferred, "a rule prefers another interface for the NID" \
+	}
+#define DEST_PRIORITY                                                       \
+	{                                                                   \
+		dest_priority,                                              \
+			"a rule gives the destination NID a worse priority" \
+	}
+#define GATEWAY_PREFERRED                                                    \
+	{                                                                    \
+		gateway_preferred,                                           \
+			"a rule prefers another gateway for the destination" \
+	}
 #define END                                              \
 	{                                                \
 		NULL, "another path was found before it" \
@@ -297,6 +410,48 @@ static const struct criterion to_send_far[] = { DEST_UP, DEST_HEALTH, DEST_TURN,
 						DEST_ORDER, BY_ROUTE };
 static const struct criterion to_ask_far[] = { DEST_UP, DEST_HEALTH, DEST_ORDER,
 					       BY_ROUTE };
+
+/* With rules. */
+static const struct criterion to_send_ruled[] = {
+	NI_UP,        PEER_UP,     PEER_HEALTH,   PEER_NET_PRIORITY,
+	NI_HEALTH,    NI_PRIORITY, PEER_PRIORITY, NI_PREFERRED,
+	PEER_CREDITS, PEER_TURN,   PEER_ORDER,    NI_CREDITS,
+	NI_TURN,      END
+};
+static const struct criterion to_ask_ruled[] = {
+	PEER_UP,     PEER_HEALTH,  PEER_ORDER, NI_UP,   NI_HEALTH,
+	NI_PRIORITY, NI_PREFERRED, NI_CREDITS, NI_TURN, END
+};
+#define BY_ROUTE_RULED                                                  \
+	GATEWAY_PREFERRED, ROUTE_PRIORITY, ROUTE_HOPS, NI_UP, PEER_UP,  \
+		PEER_HEALTH, PEER_NET_PRIORITY, NI_HEALTH, NI_PRIORITY, \
+		PEER_PRIORITY, NI_PREFERRED, PEER_QUEUED, PEER_CREDITS, \
+		ROUTE_TURN, PEER_TURN, PEER_ORDER, NI_CREDITS, NI_TURN, END
+static const struct criterion to_send_far_ruled[] = {
+	DEST_UP,   DEST_HEALTH, DEST_PRIORITY,
+	DEST_TURN, DEST_ORDER,  BY_ROUTE_RULED
+};
+static const struct criterion to_ask_far_ruled[] = { DEST_UP, DEST_HEALTH,
+						     DEST_ORDER,
+						     BY_ROUTE_RULED };
+
+static bool is_ruled(const struct m0_lnet_engine *eng)
+{
+	return M0_UNLIKELY(eng->le_policies->lpc_nr > 0);
+}
+
+/** Returns the chain of a search; ask, far. */
+static const struct criterion *chain_of(const struct m0_lnet_engine *eng,
+					bool ask, bool far)
+{
+	static const struct criterion *const chains[2][2][2] = {
+		{ { to_send, to_send_far }, { to_ask, to_ask_far } },
+		{ { to_send_ruled, to_send_far_ruled },
+		  { to_ask_ruled, to_ask_far_ruled } },
+	};
+
+	return chains[is_ruled(eng)][ask][far];
+}
 
 /** Returns the criterion that decides, and *ret: > 0 if `left` is better. */
 static const struct criterion *decide(const struct m0_lnet_engine *eng,
@@ -416,12 +571,15 @@ struct m0_lnet__path m0_lnet__select(const struct m0_lnet_engine *eng,
 	struct search search = {
 		.sea_eng = eng,
 		.sea_want = want,
-		.sea_chain = want->wnt_ask ? to_ask : to_send,
+		.sea_chain = chain_of(eng, want->wnt_ask, false),
 	};
 	struct m0_lnet__path path = { NULL, NULL, NULL, NULL };
 	struct m0_lnet_lpni *lpni;
 
 	M0_PRE((want->wnt_peer == NULL) != (want->wnt_nid == NULL));
+	/* Rules speak of the NID. */
+	if (want->wnt_nid != NULL && is_ruled(eng))
+		path.pth_dest = m0_lnet__lpni_find(eng, want->wnt_nid);
 	if (want->wnt_nid != NULL)
 		nis_try(&search, &path, want->wnt_nid);
 	else
@@ -432,9 +590,9 @@ struct m0_lnet__path m0_lnet__select(const struct m0_lnet_engine *eng,
 	if (M0_LIKELY(search.sea_best.pth_ni != NULL) ||
 	    m0_lnet__routes(eng)->lrs_nr == 0)
 		return search.sea_best;
-	search.sea_chain = want->wnt_ask ? to_ask_far : to_send_far;
+	search.sea_chain = chain_of(eng, want->wnt_ask, true);
 	if (want->wnt_nid != NULL)
-		far_try(&search, want->wnt_nid, NULL);
+		far_try(&search, want->wnt_nid, path.pth_dest);
 	else
 		m0_list_for_each_entry(&want->wnt_peer->lpe_lpnis, lpni,
 				       struct m0_lnet_lpni, lpn_link)
