@@ -56,7 +56,7 @@ int m0_lnet_udsp_add(struct m0_lnet *lnet, const struct m0_lnet_udsp *udsp,
 int m0_lnet_udsp_del(struct m0_lnet *lnet, int32_t idx)
 {
 	struct m0_front_control *fcl;
-	int rc = udsp_take(lnet, M0_RING_UDSP_DEL, &fcl);
+	int                      rc = udsp_take(lnet, M0_RING_UDSP_DEL, &fcl);
 
 	if (rc != 0)
 		return rc;
@@ -74,7 +74,7 @@ static int part_get(struct m0_lnet *lnet, uint32_t first,
 	void                    *block;
 	size_t                   bytes;
 	int                      nr;
-	int rc = udsp_take(lnet, M0_RING_UDSP_GET, &fcl);
+	int                      rc = udsp_take(lnet, M0_RING_UDSP_GET, &fcl);
 
 	if (rc != 0)
 		return rc;
@@ -102,8 +102,8 @@ int m0_lnet_udsp_get(struct m0_lnet *lnet, uint32_t first,
 
 	do {
 		part = min_check(max - done, (unsigned)GET_NR);
-		rc = part_get(lnet, first + done,
-			      max == 0 ? NULL : ret + done, part);
+		rc = part_get(lnet, first + done, max == 0 ? NULL : ret + done,
+			      part);
 		done += part;
 	} while (rc > 0 && done < max && first + done < (unsigned)rc);
 	return rc;

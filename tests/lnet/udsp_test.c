@@ -255,7 +255,9 @@ static void rule_that_is_refused_says_why(void **state)
 
 static void long_list_is_read_in_parts(void **state)
 {
-	enum { NR = 300 };
+	enum {
+		NR = 300
+	};
 	struct m0_lnet_udsp *rules = calloc(NR + 1, sizeof *rules);
 	char                 text[64];
 	unsigned             i;
@@ -274,10 +276,9 @@ static void long_list_is_read_in_parts(void **state)
 		assert_int_equal(rules[i].lud_idx, i);
 		(void)snprintf(text, sizeof text, "10.1.%u.%u@tcp", i / 200,
 			       i % 200);
-		assert_string_equal(
-			m0_lnet_nid_range_print(&rules[i].lud_dst, why,
-						sizeof why),
-			text);
+		assert_string_equal(m0_lnet_nid_range_print(&rules[i].lud_dst,
+							    why, sizeof why),
+				    text);
 	}
 	assert_int_equal(m0_lnet_udsp_get(nodes[0].n_lnet, NR - 1, rules, 5),
 			 NR);

@@ -53,6 +53,7 @@ int set_main(int argc, char **argv);
 int debug_main(int argc, char **argv);
 int route_main(int argc, char **argv);
 int explain_main(int argc, char **argv);
+int udsp_main(int argc, char **argv);
 int routing_main(int argc, char **argv);
 int fault_main(int argc, char **argv);
 int completion_main(int argc, char **argv);

@@ -6,7 +6,8 @@
  *	VERB [key=value ...] [NID ...]
  *
  * with VERB one of ping, discover, net.show, peer.show, peer.list, stats.show,
- * stats.reset, global.show, explain, net.add, net.del, route.add, route.del, route.show, routing.show, set,
+ * stats.reset, global.show, explain, net.add, net.del, route.add, route.del, route.show, routing.show,
+ * udsp.add, udsp.del, udsp.show, set,
  * net.set, peer.add, peer.del, peer.set, debug.recovery, fault.add, fault.del, fault.show, fault.reset; then the answer, a line
  *
  *	status CODE OUT ERR
@@ -20,6 +21,7 @@
 #include "m0/lnet.h"
 #include "m0/lnet_fault.h"
 #include "m0/lnet_route.h"
+#include "m0/lnet_udsp.h"
 
 #include "../base/cmd.h"
 
@@ -37,6 +39,9 @@ enum ctl_verb {
 	CTL_ROUTE_DEL,
 	CTL_ROUTE_SHOW,
 	CTL_ROUTING_SHOW,
+	CTL_UDSP_ADD,
+	CTL_UDSP_DEL,
+	CTL_UDSP_SHOW,
 	CTL_SET,
 	CTL_NET_SET,
 	CTL_NET_ADD,
@@ -105,6 +110,8 @@ struct ctl_request {
 	/** route.show: only routes of these hops, or of this priority. */
 	bool cq_by_hops;
 	bool cq_by_priority;
+	/** udsp.add: the rule; udsp.del, udsp.show: lud_idx, or all. */
+	struct m0_lnet_udsp cq_udsp;
 	/** fault.add: the rule; others: kind, ANY for all, and del: NIDs. */
 	struct m0_lnet_fault_attr cq_fault;
 };

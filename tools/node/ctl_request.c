@@ -19,6 +19,9 @@ static const char *const verb_names[CTL_VERBS_NR] = {
 	[CTL_ROUTE_DEL] = "route.del",
 	[CTL_ROUTE_SHOW] = "route.show",
 	[CTL_ROUTING_SHOW] = "routing.show",
+	[CTL_UDSP_ADD] = "udsp.add",
+	[CTL_UDSP_DEL] = "udsp.del",
+	[CTL_UDSP_SHOW] = "udsp.show",
 	[CTL_SET] = "set",
 	[CTL_NET_SET] = "net.set",
 	[CTL_NET_ADD] = "net.add",
@@ -35,6 +38,7 @@ static const char *const verb_names[CTL_VERBS_NR] = {
 
 #define FAULT_PREFIX "fault."
 #define ROUTE_PREFIX "route."
+#define UDSP_PREFIX  "udsp."
 
 enum {
 	TIMEOUT_MS_MAX = 86400000
@@ -47,11 +51,11 @@ const char *ctl_verb_name(enum ctl_verb verb)
 
 bool ctl_verb_changes(enum ctl_verb verb)
 {
-	return M0_IN(verb,
-		     (CTL_DISCOVER, CTL_STATS_RESET, CTL_ROUTE_ADD,
-		      CTL_ROUTE_DEL, CTL_SET, CTL_NET_SET, CTL_NET_ADD,
-		      CTL_NET_DEL, CTL_PEER_ADD, CTL_PEER_DEL, CTL_PEER_SET,
-		      CTL_FAULT_ADD, CTL_FAULT_DEL, CTL_FAULT_RESET));
+	return M0_IN(verb, (CTL_DISCOVER, CTL_STATS_RESET, CTL_ROUTE_ADD,
+			    CTL_ROUTE_DEL, CTL_UDSP_ADD, CTL_UDSP_DEL, CTL_SET,
+			    CTL_NET_SET, CTL_NET_ADD, CTL_NET_DEL, CTL_PEER_ADD,
+			    CTL_PEER_DEL, CTL_PEER_SET, CTL_FAULT_ADD,
+			    CTL_FAULT_DEL, CTL_FAULT_RESET));
 }
 
 void ctl_request_init(struct ctl_request *req, enum ctl_verb verb)
@@ -62,6 +66,7 @@ void ctl_request_init(struct ctl_request *req, enum ctl_verb verb)
 	req->cq_source = m0_lnet_nid_any;
 	req->cq_route.lra_net = M0_LNET_NET_ANY;
 	req->cq_route.lra_gateway = m0_lnet_nid_any;
+	req->cq_udsp.lud_idx = M0_LNET_UDSP_LAST;
 	m0_lnet_fault_attr_init(&req->cq_fault, M0_LNET_FAULT_ANY);
 }
 
@@ -90,6 +95,34 @@ static const char *route_parse(struct m0_lnet_route_attr *attr, const char *key,
 		attr->lra_priority = (uint32_t)nr;
 	else
 		return "not a key of a route, or not a value of it";
+	return NULL;
+}
+
+/* A key without its "udsp.". @return what is wrong, or NULL. */
+static const char *udsp_parse(struct m0_lnet_udsp *udsp, const char *key,
+			      const char *value)
+{
+	struct m0_lnet_nid_range *range = NULL;
+	uint64_t                  nr = 0;
+
+	if (strcmp(key, "src") == 0)
+		range = &udsp->lud_src;
+	else if (strcmp(key, "dst") == 0)
+		range = &udsp->lud_dst;
+	else if (strcmp(key, "rte") == 0)
+		range = &udsp->lud_rte;
+	if (range != NULL)
+		return m0_lnet_nid_range_parse(range, value, NULL) == 0
+			       ? NULL
+			       : "not a range of a rule";
+	if (strcmp(key, "idx") == 0 && number(value, INT32_MAX, &nr))
+		udsp->lud_idx = (int32_t)nr;
+	else if (strcmp(key, "action") == 0 && number(value, UINT32_MAX, &nr))
+		udsp->lud_action = (uint32_t)nr;
+	else if (strcmp(key, "priority") == 0 && number(value, UINT32_MAX, &nr))
+		udsp->lud_priority = (uint32_t)nr;
+	else
+		return "not a key of a rule, or not a value of it";
 	return NULL;
 }
 
@@ -133,6 +166,9 @@ static const char *pair_parse(struct ctl_request *req, const char *key,
 	if (strncmp(key, ROUTE_PREFIX, sizeof ROUTE_PREFIX - 1) == 0)
 		return route_parse(&req->cq_route,
 				   key + sizeof ROUTE_PREFIX - 1, value);
+	if (strncmp(key, UDSP_PREFIX, sizeof UDSP_PREFIX - 1) == 0)
+		return udsp_parse(&req->cq_udsp, key + sizeof UDSP_PREFIX - 1,
+				  value);
 	if (strcmp(key, "json") == 0 && number(value, 1, &nr))
 		req->cq_json = nr != 0;
 	else if (strcmp(key, "force") == 0 && number(value, 1, &nr))
@@ -258,6 +294,28 @@ static void route_put(struct line *line, const struct m0_lnet_route_attr *attr)
 		 attr->lra_hops, attr->lra_priority);
 }
 
+static void range_put(struct line *line, const char *name,
+		      const struct m0_lnet_nid_range *range)
+{
+	char text[M0_LNET_NID_RANGE_BYTES];
+
+	if (range->lnr_form != M0_LNET_NID_RANGE_NONE)
+		line_put(line, " udsp.%s=%s", name,
+			 m0_lnet_nid_range_print(range, text, sizeof text));
+}
+
+static void udsp_put(struct line *line, const struct m0_lnet_udsp *udsp)
+{
+	M0_BASSERT(3 * M0_LNET_NID_RANGE_BYTES + 512 < CTL_LINE_BYTES);
+	range_put(line, "src", &udsp->lud_src);
+	range_put(line, "dst", &udsp->lud_dst);
+	range_put(line, "rte", &udsp->lud_rte);
+	if (udsp->lud_idx != M0_LNET_UDSP_LAST)
+		line_put(line, " udsp.idx=%" PRId32, udsp->lud_idx);
+	line_put(line, " udsp.action=%" PRIu32 " udsp.priority=%" PRIu32,
+		 udsp->lud_action, udsp->lud_priority);
+}
+
 size_t ctl_request_print(const struct ctl_request *req,
 			 char                      buf[CTL_LINE_BYTES])
 {
@@ -296,6 +354,8 @@ size_t ctl_request_print(const struct ctl_request *req,
 	if (req->cq_verb == CTL_ROUTE_SHOW)
 		line_put(&line, " by_hops=%d by_priority=%d", req->cq_by_hops,
 			 req->cq_by_priority);
+	if (req->cq_verb >= CTL_UDSP_ADD && req->cq_verb < CTL_SET)
+		udsp_put(&line, &req->cq_udsp);
 	if (req->cq_verb >= CTL_FAULT_ADD) {
 		ctl_fault_print(&req->cq_fault, fault);
 		line_put(&line, "%s", fault);

@@ -7,6 +7,7 @@
 #include "lnet_show.h"
 #include "explain_serve.h"
 #include "route_serve.h"
+#include "udsp_serve.h"
 #include "tune_serve.h"
 #include "../base/stop.h"
 
@@ -206,8 +207,10 @@ static int show(struct lnet_node *node, const struct ctl_request *req,
 	}
 	if (req->cq_verb == CTL_EXPLAIN)
 		return explain_serve(req, node->lno_lnet, out, err);
-	if (req->cq_verb >= CTL_ROUTE_ADD && req->cq_verb < CTL_SET)
+	if (req->cq_verb >= CTL_ROUTE_ADD && req->cq_verb < CTL_UDSP_ADD)
 		return route_serve(req, node->lno_lnet, out, err);
+	if (req->cq_verb >= CTL_UDSP_ADD && req->cq_verb < CTL_SET)
+		return udsp_serve(req, node->lno_lnet, out, err);
 	if (req->cq_verb >= CTL_SET && req->cq_verb < CTL_FAULT_ADD)
 		return tune_serve(req, node->lno_lnet, out, err);
 	if (req->cq_verb >= CTL_FAULT_ADD)

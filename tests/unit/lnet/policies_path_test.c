@@ -183,17 +183,16 @@ static const char *lost_by(const char *nid, const char *ni, const char *hop)
 	struct m0_lnet_nid     to = pair_nid(hop);
 	unsigned               i;
 
-	(void)m0_lnet__select(one->pno_engine,
-			      &(struct m0_lnet__want){
-				      .wnt_peer = peer_of(one, nid),
-				      .wnt_trials = &trials });
+	(void)m0_lnet__select(
+		one->pno_engine,
+		&(struct m0_lnet__want){ .wnt_peer = peer_of(one, nid),
+					 .wnt_trials = &trials });
 	for (i = 0; i < trials.tls_nr; ++i)
 		if (m0_lnet_nid_eq(&list[i].trl_path.pth_ni->lni_lnd.ldn_nid,
 				   &from) &&
 		    m0_lnet_nid_eq(&list[i].trl_path.pth_lpni->lpn_nid, &to))
-			return list[i].trl_lost_by != NULL
-				       ? list[i].trl_lost_by
-				       : "won";
+			return list[i].trl_lost_by != NULL ? list[i].trl_lost_by
+							   : "won";
 	return "not tried";
 }
 

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`colibri udsp` on the loopback: the texts of lnetctl, and every refusal."""
+import os
+
+import cli
+import lnet
+
+GOLDEN = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..',
+                      'golden', 'udsp_show.txt')
+
+
+class Rules(cli.Case):
+    def setUp(self):
+        super().setUp()
+        self.node = lnet.Node(self, '--net', f'tcp({lnet.address(1)})',
+                              '--port', str(lnet.free_port()))
+
+    def udsp(self, *args):
+        return self.node.run('udsp', *args)
+
+    def add(self, *args):
+        self.assert_done(self.udsp('add', *args))
+
+    def rules(self):
+        return self.node.json('udsp', 'show')['udsp']
+
+    def recorded(self):
+        """The rules of the record of lnetctl."""
+        self.add('--src', 'tcp', '--priority', '1')
+        self.add('-d', '192.168.77.[3-4]@tcp', '-p', '0')
+        self.add('-s', '192.168.77.2@tcp', '-d', '192.168.77.3@tcp')
+
+    def test_show_prints_what_lnetctl_prints(self):
+        shown = self.udsp('show')
+        self.assert_done(shown)
+        self.assertEqual(shown.stdout, b'')
+        self.recorded()
+        with open(GOLDEN, 'rb') as file:
+            self.assertEqual(self.udsp('show').stdout, file.read())
+
+    def test_rules_are_inserted_updated_and_deleted(self):
+        self.recorded()
+        self.add('--dst', '*@tcp1', '--rte', '10.1.1.*@tcp', '--idx', '1')
+        self.assertEqual(self.rules()[1], {
+            'idx': 1, 'dst': '*@tcp1', 'rte': '10.1.1.[0-255]@tcp'})
+        self.add('--src', 'tcp', '--priority', '7')
+        self.assertEqual(self.rules()[0]['action'], {'priority': 7})
+        self.assert_done(self.udsp('del', '--idx', '2'))
+        self.assertEqual([r['idx'] for r in self.rules()], [0, 1, 2])
+        shown = self.node.json('udsp', 'show', '--idx', '1')['udsp']
+        self.assertEqual([r['idx'] for r in shown], [1])
+        self.assert_done(self.udsp('del', '--all'))
+        self.assertEqual(self.rules(), [])
+
+    def test_refusals_of_the_node(self):
+        self.recorded()
+        self.assert_refused(self.udsp('add', '--src', 'tcp', '-p1'), 1,
+                            'there is a rule with these ranges')
+        self.assert_refused(self.udsp('del', '--idx', '3'), 1,
+                            'no rule of this index')
+        self.assert_refused(self.udsp('show', '--idx', '3'), 1,
+                            'no rule of this index')
+        self.assertEqual(len(self.rules()), 3)
+
+    def test_wrong_options(self):
+        for words, args in (
+                ('src, dst and rte are missing', ('add',)),
+                ('rte stands alone', ('add', '--rte', '1.1.1.1@tcp')),
+                ('src and rte have no dst',
+                 ('add', '--src', 'tcp', '--rte', '1.1.1.1@tcp')),
+                ('priority is 3', ('add', '-s', 'tcp', '-d', 'tcp', '-p3')),
+                ('src is `1.2.3.[5-4]@tcp`, character 8',
+                 ('add', '--src', '1.2.3.[5-4]@tcp')),
+                ('priority is `-1`', ('add', '--src=tcp', '--priority=-1')),
+                ('idx is `x`', ('add', '--src', 'tcp', '--idx', 'x')),
+                ('--idx', ('show', '--idx', 'x')),
+                ('del takes --idx N', ('del',)),
+                ('del takes --idx N', ('del', '--all', '--idx', '1')),
+                ('--src is not accepted', ('show', '--src', 'tcp')),
+                ('--all is not accepted', ('show', '--all')),
+                ('a word is missing', ()),
+                ("'list' is not accepted", ('list',)),
+                ('no further operand', ('show', 'show'))):
+            self.assert_refused(self.udsp(*args), 2, words)
+        self.assertEqual(self.rules(), [])
+
+
+if __name__ == '__main__':
+    cli.main()
