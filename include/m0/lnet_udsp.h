@@ -94,9 +94,9 @@ struct m0_lnet_nid_range {
 };
 
 enum m0_lnet_udsp_action {
-	/** Of a rule with src or dst alone. */
+	/** The action of a rule with src or dst alone. */
 	M0_LNET_UDSP_PRIORITY = 1,
-	/** Of a rule with dst and src, or dst and rte. */
+	/** The action of a rule with dst and src, or dst and rte. */
 	M0_LNET_UDSP_PREFER = 2
 };
 

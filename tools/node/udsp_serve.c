@@ -88,8 +88,8 @@ static int rules_show(const struct ctl_request *req, struct m0_lnet *lnet,
 	uint32_t             first = one ? (uint32_t)req->cq_udsp.lud_idx : 0;
 	unsigned             max = one ? 1 : M0_LNET_UDSPS_MAX;
 	struct m0_lnet_udsp *rules = calloc(max, sizeof *rules);
-	int nr = rules == NULL ? -ENOMEM
-			       : m0_lnet_udsp_get(lnet, first, rules, max);
+	int                  nr = rules == NULL ? -ENOMEM
+						: m0_lnet_udsp_get(lnet, first, rules, max);
 
 	if (nr < 0 || (one && first >= (unsigned)nr)) {
 		free(rules);

@@ -16,7 +16,7 @@ enum {
 	RETRY_NS = 10000000
 };
 
-/** What a rule is about. */
+/** Kinds of rules, by what they concern. */
 enum row_kind {
 	ROW_SRC,
 	ROW_SRC_NET,
@@ -28,7 +28,7 @@ enum row_kind {
 
 struct rule {
 	struct m0_lnet_udsp lpu_udsp;
-	/** Of DST_SRC and DST_RTE: what src or rte names. */
+	/** With DST_SRC and DST_RTE: the objects that src or rte names. */
 	struct m0_lnet__prefer lpu_prefer;
 };
 
@@ -41,7 +41,7 @@ struct m0_lnet__row {
 	uint8_t  row_type;
 	uint16_t row_num_lo;
 	uint16_t row_num_hi;
-	/** Of lpu_prefer: it is not empty. */
+	/** lpu_prefer is not empty. */
 	bool row_prefers;
 	/** Bounds of each byte of the first 32 bits of the address, as of
 	 * bytes_spread(). */

@@ -37,7 +37,7 @@ struct m0_lnet__prefer {
 	uint64_t lpf_gateways[M0_LNET__PREFER_GATEWAYS_MAX / 64];
 };
 
-/** What the rules say of an interface of this node. */
+/** Verdict of the rules about an interface of this node. */
 struct m0_lnet__ni_policy {
 	/** Priority of its network in the upper, its own in the lower 32
 	 * bits. */
@@ -46,7 +46,7 @@ struct m0_lnet__ni_policy {
 	uint16_t nip_slot;
 };
 
-/** What the rules say of a NID of a peer. */
+/** Verdict of the rules about a NID of a peer. */
 struct m0_lnet__lpni_policy {
 	uint32_t lpp_net_priority;
 	uint32_t lpp_priority;

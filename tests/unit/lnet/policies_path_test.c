@@ -151,7 +151,7 @@ static void network_of_the_best_priority_is_taken(void **state)
 	rule(NULL, "tcp1", NULL, NULL, NULL);
 	assert_int_equal(went(8, B1, "10.1.0.1@tcp1", NULL), 8);
 	rule_del(2);
-	/* Of an interface: after its network. */
+	/* The interface counts after its network. */
 	rule("10.1.0.1@tcp1", NULL, NULL, "0", "0");
 	assert_int_equal(went(8, B1, A1, NULL), 8);
 }
@@ -163,7 +163,7 @@ static void gateway_is_preferred_over_the_priority_of_routes(void **state)
 	assert_int_equal(went(4, "10.1.0.4@tcp1", NULL, "10.0.0.2@tcp"), 4);
 	rule(NULL, "10.1.0.4@tcp1", "10.0.0.3@tcp", NULL, NULL);
 	assert_int_equal(went(4, "10.1.0.4@tcp1", NULL, "10.0.0.3@tcp"), 4);
-	/* It is lost; and is back. */
+	/* The gateway is lost, and returns. */
 	pair_peer_down(one, "10.0.0.3@tcp", -ECONNRESET);
 	assert_int_equal(went(4, "10.1.0.4@tcp1", NULL, "10.0.0.2@tcp"), 4);
 	pair_run(pair, 61000);

@@ -119,7 +119,7 @@ static void rule_that_is_there_is_updated_or_refused(void **state)
 	rule(NULL, "1.0.0.2@tcp", NULL, "1", NULL);
 	assert_int_equal(rule_try(0, NULL, "1.0.0.1@tcp", NULL, "1", NULL),
 			 -EALREADY);
-	/* It stays where it is. */
+	/* The rule stays where it is. */
 	rule(NULL, "1.0.0.1@tcp", NULL, "7", "1");
 	assert_int_equal(rules_nr(), 2);
 	assert_rule(0, "1.0.0.1@tcp");

@@ -34,7 +34,7 @@ static bool has(const char *range, const char *text)
 
 	assert_int_equal(m0_lnet_nid_parse(&nid, text), 0);
 	in = m0_lnet_nid_range_has(&found, &nid);
-	/* What is in the range is in its bounds. */
+	/* A NID of the range is in its bounds. */
 	m0_lnet__range_bounds(&found, &bounds);
 	word = (uint32_t)nid.ln_addr[0] << 24 | (uint32_t)nid.ln_addr[1] << 16 |
 	       (uint32_t)nid.ln_addr[2] << 8 | nid.ln_addr[3];
