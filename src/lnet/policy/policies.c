@@ -33,7 +33,7 @@ struct rule {
 };
 
 /**
- * What a search looks at first, of dst, or of src alone: bounds within which all
+ * The first check of a search, about dst or src alone: bounds within which all
  * NIDs of the range are.
  */
 struct m0_lnet__row {
