@@ -48,6 +48,7 @@ int discover_main(int argc, char **argv);
 int net_main(int argc, char **argv);
 int peer_main(int argc, char **argv);
 int stats_main(int argc, char **argv);
+int config_main(int argc, char **argv);
 int global_main(int argc, char **argv);
 int set_main(int argc, char **argv);
 int debug_main(int argc, char **argv);

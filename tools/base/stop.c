@@ -15,6 +15,8 @@
 
 static volatile sig_atomic_t stop_nr;
 static volatile sig_atomic_t stop_fd = -1;
+static volatile sig_atomic_t hangup;
+static volatile sig_atomic_t hangup_fd = -1;
 static bool                  stop_mute;
 
 static void on_signal(int number)
@@ -41,6 +43,34 @@ bool stop_hangup_is_ignored(void)
 void stop_hangup_ignore(void)
 {
 	(void)signal(SIGHUP, SIG_IGN);
+}
+
+static void on_hangup(int number)
+{
+	const uint64_t one = 1;
+	int            saved = errno;
+
+	(void)number;
+	hangup = 1;
+	if (write(hangup_fd, &one, sizeof one) < 0)
+		errno = 0;
+	errno = saved;
+}
+
+void stop_hangup_watch(int fd)
+{
+	struct sigaction action = { .sa_handler = on_hangup };
+
+	hangup_fd = fd;
+	(void)sigaction(SIGHUP, &action, NULL);
+}
+
+bool stop_hangup_take(void)
+{
+	bool ret = hangup != 0;
+
+	hangup = 0;
+	return ret;
 }
 
 int stop_init(void)

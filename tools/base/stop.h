@@ -19,10 +19,17 @@ int stop_init(void);
 bool stop_hangup_is_ignored(void);
 /**
  * Before stop_init(): SIGHUP does not end a service. A service manager or a
- * script that rotates logs sends it, and there is no configuration to be read
- * again.
+ * script that rotates logs sends it, and unless stop_hangup_watch() follows there is
+ * no configuration to be read again.
  */
 void stop_hangup_ignore(void);
+/**
+ * After stop_init(): SIGHUP makes `fd`, an eventfd, readable, and stop_hangup_take()
+ * finds it. It interrupts system calls, and ends nothing.
+ */
+void stop_hangup_watch(int fd);
+/** Has SIGHUP come since the last call? */
+bool stop_hangup_take(void);
 /** Has there been one? 0, or its number. */
 int stop_signal(void);
 

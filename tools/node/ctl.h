@@ -6,14 +6,16 @@
  *	VERB [key=value ...] [NID ...]
  *
  * with VERB one of ping, discover, net.show, peer.show, peer.list, stats.show,
- * stats.reset, global.show, explain, net.add, net.del, route.add, route.del, route.show, routing.show,
+ * stats.reset, global.show, explain, config.export, config.import,
+ * config.confirm, config.undo, net.add, net.del, route.add, route.del, route.show, routing.show,
  * udsp.add, udsp.del, udsp.show, set,
  * net.set, peer.add, peer.del, peer.set, debug.recovery, fault.add, fault.del, fault.show, fault.reset; then the answer, a line
  *
  *	status CODE OUT ERR
  *
  * and OUT bytes for standard output and ERR bytes for standard error. CODE is
- * the exit code of the command.
+ * the exit code of the command. After the line of config.import, which has body=N,
+ * come N bytes: the name of a file, a newline, and the file.
  */
 #ifndef M0_TOOLS_CTL_H
 #define M0_TOOLS_CTL_H
@@ -35,6 +37,10 @@ enum ctl_verb {
 	CTL_STATS_RESET,
 	CTL_GLOBAL_SHOW,
 	CTL_EXPLAIN,
+	CTL_CONFIG_EXPORT,
+	CTL_CONFIG_IMPORT,
+	CTL_CONFIG_CONFIRM,
+	CTL_CONFIG_UNDO,
 	CTL_ROUTE_ADD,
 	CTL_ROUTE_DEL,
 	CTL_ROUTE_SHOW,
@@ -67,7 +73,9 @@ enum {
 	CTL_TEXT_BYTES = 1024,
 	/** Two paths, and a word. */
 	CTL_WHERE_BYTES = 2 * CTL_PATH_BYTES + 8,
-	CTL_VERBOSE_MAX = 4
+	CTL_VERBOSE_MAX = 4,
+	/** A file of the greatest length, and its name. */
+	CTL_BODY_MAX = (8 << 20) + 8192
 };
 
 struct ctl_request {
@@ -99,9 +107,11 @@ struct ctl_request {
 	 * primary NID and further ones. */
 	struct m0_lnet_nid cq_nids[CTL_NIDS_MAX];
 	unsigned           cq_nids_nr;
-	/** set: name of what is set; debug.recovery: "local" or "peer". */
+	/** set: name of what is set; debug.recovery: "local" or "peer"; config.import:
+	 * "add", "del" or "replace". */
 	char cq_name[CTL_NAME_BYTES];
-	/** set: the value; net.set, peer.set: the health; explain: bytes. */
+	/** set: the value; net.set, peer.set: the health; explain: bytes; config.import: seconds in
+	 * which the change is to be confirmed, 0: it need not be. */
 	uint64_t cq_value;
 	/** peer.add: the peer is not Multi-Rail. */
 	bool cq_non_mr;
@@ -114,6 +124,9 @@ struct ctl_request {
 	struct m0_lnet_udsp cq_udsp;
 	/** fault.add: the rule; others: kind, ANY for all, and del: NIDs. */
 	struct m0_lnet_fault_attr cq_fault;
+	/** config.import: what follows the line. The request does not own it. */
+	const char *cq_body;
+	size_t      cq_body_nr;
 };
 
 /* -- ctl_fault.c: fault rules in a request --------------------------------- */
@@ -185,6 +198,9 @@ int ctl_ask(int fd, const struct ctl_request *req, uint64_t timeout_ms,
 /** Asks the node at `path`; NULL: the default. */
 int ctl_ask_at(const char *path, const struct ctl_request *req,
 	       uint64_t timeout_ms, struct tool_fail *fail);
+/** As ctl_ask_at(); what is for standard output goes to `out`. */
+int ctl_ask_at_to(const char *path, const struct ctl_request *req,
+		  uint64_t timeout_ms, FILE *out, struct tool_fail *fail);
 /** Notes that nobody answers at `path`, and what to do. */
 void ctl_nobody(const char *path, int rc, struct tool_fail *fail);
 

@@ -57,6 +57,8 @@ struct asked {
 	int               ak_stop_fd;
 	m0_time_t         ak_deadline;
 	struct tool_fail *ak_fail;
+	/** Where standard output of the answer goes. */
+	FILE *ak_out;
 };
 
 /* Waits until the socket is ready for `events`. */
@@ -91,7 +93,7 @@ static int asked_send(struct asked *asked, const char *buf, size_t nr)
 		if (put >= 0) {
 			buf += put;
 			nr -= (size_t)put;
-		} else if (errno == EPIPE) {
+		} else if (M0_IN(errno, (EPIPE, ECONNRESET))) {
 			/* The node may have answered before it hung up. */
 			return 0;
 		} else if (errno != EAGAIN && errno != EINTR) {
@@ -162,15 +164,15 @@ static int answer_print(struct asked *asked)
 			asked->ak_fail, TOOL_FAILED,
 			"the answer is not that of a node: is this "
 			"its control socket?");
-	rc = asked_copy(asked, out, stdout);
-	(void)fflush(stdout);
+	rc = asked_copy(asked, out, asked->ak_out);
+	(void)fflush(asked->ak_out);
 	if (rc == 0)
 		rc = asked_copy(asked, err, stderr);
 	return rc == 0 ? (int)code : rc;
 }
 
-int ctl_ask(int fd, const struct ctl_request *req, uint64_t timeout_ms,
-	    int stop_fd, struct tool_fail *fail)
+static int ask(int fd, const struct ctl_request *req, uint64_t timeout_ms,
+	       int stop_fd, FILE *out, struct tool_fail *fail)
 {
 	struct asked asked = {
 		.ak_fd = fd,
@@ -178,19 +180,34 @@ int ctl_ask(int fd, const struct ctl_request *req, uint64_t timeout_ms,
 		.ak_deadline = m0_time_add(m0_time_now(),
 					   timeout_ms * M0_TIME_ONE_MSEC),
 		.ak_fail = fail,
+		.ak_out = out,
 	};
 	char   line[CTL_LINE_BYTES];
 	size_t nr = ctl_request_print(req, line);
 	int    rc = asked_send(&asked, line, nr);
 
+	if (rc == 0 && req->cq_body_nr > 0)
+		rc = asked_send(&asked, req->cq_body, req->cq_body_nr);
 	if (rc == 0)
 		rc = answer_print(&asked);
 	(void)close(fd);
 	return rc;
 }
 
+int ctl_ask(int fd, const struct ctl_request *req, uint64_t timeout_ms,
+	    int stop_fd, struct tool_fail *fail)
+{
+	return ask(fd, req, timeout_ms, stop_fd, stdout, fail);
+}
+
 int ctl_ask_at(const char *path, const struct ctl_request *req,
 	       uint64_t timeout_ms, struct tool_fail *fail)
+{
+	return ctl_ask_at_to(path, req, timeout_ms, stdout, fail);
+}
+
+int ctl_ask_at_to(const char *path, const struct ctl_request *req,
+		  uint64_t timeout_ms, FILE *out, struct tool_fail *fail)
 {
 	struct ctl_request own = *req;
 	char               where[CTL_WHERE_BYTES];
@@ -204,7 +221,7 @@ int ctl_ask_at(const char *path, const struct ctl_request *req,
 		fd = ctl_connect(path);
 	}
 	if (fd >= 0)
-		return ctl_ask(fd, &own, timeout_ms, -1, fail);
+		return ask(fd, &own, timeout_ms, -1, out, fail);
 	if (fail->tf_exit == TOOL_OK)
 		ctl_nobody(path, fd, fail);
 	return fail->tf_exit;

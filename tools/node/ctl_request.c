@@ -15,6 +15,10 @@ static const char *const verb_names[CTL_VERBS_NR] = {
 	[CTL_STATS_RESET] = "stats.reset",
 	[CTL_GLOBAL_SHOW] = "global.show",
 	[CTL_EXPLAIN] = "explain",
+	[CTL_CONFIG_EXPORT] = "config.export",
+	[CTL_CONFIG_IMPORT] = "config.import",
+	[CTL_CONFIG_CONFIRM] = "config.confirm",
+	[CTL_CONFIG_UNDO] = "config.undo",
 	[CTL_ROUTE_ADD] = "route.add",
 	[CTL_ROUTE_DEL] = "route.del",
 	[CTL_ROUTE_SHOW] = "route.show",
@@ -51,9 +55,11 @@ const char *ctl_verb_name(enum ctl_verb verb)
 
 bool ctl_verb_changes(enum ctl_verb verb)
 {
-	return M0_IN(verb, (CTL_DISCOVER, CTL_STATS_RESET, CTL_ROUTE_ADD,
-			    CTL_ROUTE_DEL, CTL_UDSP_ADD, CTL_UDSP_DEL, CTL_SET,
-			    CTL_NET_SET, CTL_NET_ADD, CTL_NET_DEL, CTL_PEER_ADD,
+	return M0_IN(verb, (CTL_DISCOVER, CTL_STATS_RESET, CTL_CONFIG_IMPORT,
+			    CTL_CONFIG_CONFIRM, CTL_CONFIG_UNDO)) ||
+	       M0_IN(verb, (CTL_ROUTE_ADD, CTL_ROUTE_DEL, CTL_UDSP_ADD, CTL_UDSP_DEL,
+			    CTL_SET, CTL_NET_SET,
+			    CTL_NET_ADD, CTL_NET_DEL, CTL_PEER_ADD,
 			    CTL_PEER_DEL, CTL_PEER_SET, CTL_FAULT_ADD,
 			    CTL_FAULT_DEL, CTL_FAULT_RESET));
 }
@@ -143,6 +149,9 @@ static bool change_parse(struct ctl_request *req, const char *key,
 	else if (strcmp(key, "options") == 0 &&
 		 strlen(value) < sizeof req->cq_options)
 		snprintf(req->cq_options, sizeof req->cq_options, "%s", value);
+	else if (strcmp(key, "body") == 0 && number(value, CTL_BODY_MAX, &nr) &&
+		 req->cq_verb == CTL_CONFIG_IMPORT)
+		req->cq_body_nr = (size_t)nr;
 	else if (strcmp(key, "non_mr") == 0 && number(value, 1, &nr))
 		req->cq_non_mr = nr != 0;
 	else if (strcmp(key, "by_hops") == 0 && number(value, 1, &nr))
@@ -345,6 +354,9 @@ size_t ctl_request_print(const struct ctl_request *req,
 	if (req->cq_verb >= CTL_SET && req->cq_verb < CTL_FAULT_ADD)
 		line_put(&line, " value=%" PRIu64 " non_mr=%d", req->cq_value,
 			 req->cq_non_mr);
+	if (req->cq_verb == CTL_CONFIG_IMPORT)
+		line_put(&line, " value=%" PRIu64 " body=%zu", req->cq_value,
+			 req->cq_body_nr);
 	if (req->cq_ifaces[0] != '\0')
 		line_put(&line, " ifaces=%s", req->cq_ifaces);
 	if (req->cq_options[0] != '\0')

@@ -143,6 +143,8 @@ static void client_hang_up(struct ctl_client *client)
 	client->cc_fd = -1;
 	if (client->cc_state == CTL_WORKING)
 		return;
+	free(client->cc_body);
+	client->cc_body = NULL;
 	free(client->cc_answer);
 	client->cc_answer = NULL;
 	client->cc_state = CTL_FREE;
@@ -234,7 +236,56 @@ static void client_refuse(struct ctl_client *client, const char *fmt, ...)
 
 /* ---------------------------------------------------------------- requests */
 
-static void client_serve(struct ctl_client *client)
+/* All bytes of the body are here. */
+static void body_serve(struct ctl_client *client)
+{
+	char *body = client->cc_body;
+
+	client->cc_state = CTL_WORKING;
+	client->cc_body = NULL;
+	client->cc_req.cq_body = body;
+	client->cc_server->csv_serve(client->cc_server, client,
+				     &client->cc_req);
+	/* Requests with a body are answered at once. */
+	free(body);
+}
+
+static void body_read(struct ctl_client *client)
+{
+	size_t  left = client->cc_req.cq_body_nr - client->cc_body_nr;
+	ssize_t got = recv(client->cc_fd, client->cc_body + client->cc_body_nr,
+			   left, MSG_DONTWAIT);
+
+	if (got < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (got <= 0) {
+		client_hang_up(client);
+		return;
+	}
+	client->cc_body_nr += (size_t)got;
+	if (client->cc_body_nr == client->cc_req.cq_body_nr)
+		body_serve(client);
+}
+
+/* @param more  bytes behind the line: the beginning of the body. */
+static void body_begin(struct ctl_client *client, const struct ctl_request *req,
+		       const char *more, size_t nr)
+{
+	client->cc_body = malloc(req->cq_body_nr);
+	if (client->cc_body == NULL) {
+		client_refuse(client, "there is no memory for it");
+		return;
+	}
+	client->cc_req = *req;
+	client->cc_body_nr = min64u(nr, req->cq_body_nr);
+	memcpy(client->cc_body, more, client->cc_body_nr);
+	client->cc_state = CTL_READING;
+	client->cc_deadline = m0_time_add(m0_time_now(), READ_TIME);
+	if (client->cc_body_nr == req->cq_body_nr)
+		body_serve(client);
+}
+
+static void client_serve(struct ctl_client *client, const char *more, size_t nr)
 {
 	struct ctl_request req;
 	const char        *why;
@@ -247,6 +298,8 @@ static void client_serve(struct ctl_client *client)
 			      "%s changes the node, which only its user (uid "
 			      "%u) and root may do; others may read and ping",
 			      ctl_verb_name(req.cq_verb), (unsigned)geteuid());
+	else if (req.cq_body_nr > 0)
+		body_begin(client, &req, more, nr);
 	else
 		client->cc_server->csv_serve(client->cc_server, client, &req);
 }
@@ -255,9 +308,14 @@ static void client_read(struct ctl_client *client)
 {
 	char   *at = client->cc_line + client->cc_nr;
 	size_t  room = sizeof client->cc_line - 1 - client->cc_nr;
-	ssize_t got = recv(client->cc_fd, at, room, MSG_DONTWAIT);
+	ssize_t got;
 	char   *end;
 
+	if (client->cc_body != NULL) {
+		body_read(client);
+		return;
+	}
+	got = recv(client->cc_fd, at, room, MSG_DONTWAIT);
 	if (got < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (got <= 0) {
@@ -268,7 +326,7 @@ static void client_read(struct ctl_client *client)
 	end = memchr(at, '\n', (size_t)got);
 	if (end != NULL) {
 		*end = '\0';
-		client_serve(client);
+		client_serve(client, end + 1, (size_t)(at + got - (end + 1)));
 	} else if ((size_t)got == room) {
 		client_refuse(client, "it is too long");
 	}

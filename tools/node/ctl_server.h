@@ -34,8 +34,13 @@ struct ctl_client {
 	/** Bytes of the request, or of the answer that have been sent. */
 	size_t cc_nr;
 	char   cc_line[CTL_LINE_BYTES];
-	char  *cc_answer;
-	size_t cc_answer_nr;
+	/** A request whose body is on its way, its bytes, and how many of them are
+	 * here. */
+	struct ctl_request cc_req;
+	char              *cc_body;
+	size_t             cc_body_nr;
+	char              *cc_answer;
+	size_t             cc_answer_nr;
 };
 
 enum {

@@ -12,6 +12,7 @@
 enum {
 	KEY_CTL_MODE = 256,
 	KEY_CTL_GROUP,
+	KEY_CONFIG,
 	/** Lines of the library that are printed in one turn. */
 	LOG_TURN_MAX = 64
 };
@@ -33,6 +34,10 @@ static const struct argp_option node_options[] = {
 	  "Group whose members may read and ping through the control socket; "
 	  "its default mode is then 660",
 	  3 },
+	{ "config", KEY_CONFIG, "FILE", 0,
+	  "Be what lnet.conf(5) in FILE says, or `options lnet' lines of "
+	  "modprobe.d; read it again on SIGHUP",
+	  0 },
 	{ "json", 'j', NULL, 0, "Print a JSON object for each line", 0 },
 	{ 0 },
 };
@@ -102,6 +107,9 @@ static error_t node_option(int key, char *arg, struct argp_state *state)
 	case KEY_CTL_GROUP:
 		ctl_group_option(node, arg);
 		break;
+	case KEY_CONFIG:
+		node->lno_conf.nco_path = arg;
+		break;
 	case ARGP_KEY_END:
 		ctl_check(node);
 		break;
@@ -139,7 +147,8 @@ static const struct argp node_argp = {
 
 static m0_time_t deadline_of(const struct lnet_node *node)
 {
-	m0_time_t deadline = ctl_server_deadline(&node->lno_server);
+	m0_time_t deadline = min_check(ctl_server_deadline(&node->lno_server),
+				       node_conf_deadline(node));
 
 	return node->lno_verbose && node->lno_lnet != NULL
 		       ? min_check(deadline, node->lno_look_at)
@@ -192,6 +201,7 @@ static void turn(struct lnet_node *node, m0_time_t deadline)
 	(void)ppoll(fds, nr, deadline == M0_TIME_NEVER ? NULL : &wait, NULL);
 	logs_print(node);
 	node_jobs_finish(node);
+	node_conf_step(node, m0_time_now());
 	ctl_server_step(&node->lno_server, m0_time_now());
 }
 
@@ -214,8 +224,11 @@ static int fds_init(struct lnet_node *node)
 		log_pipe_init(node->lno_verbose ? M0_LOG_INFO : M0_LOG_NOTICE);
 	node->lno_wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (node->lno_stop_fd >= 0 && node->lno_log_fd >= 0 &&
-	    node->lno_wake_fd >= 0)
+	    node->lno_wake_fd >= 0) {
+		if (node->lno_conf.nco_path != NULL)
+			stop_hangup_watch(node->lno_wake_fd);
 		return 0;
+	}
 	return tool_fail_set(&node->lno_fail, TOOL_FAILED,
 			     "no descriptors are left: %s",
 			     tool_errtext(errno));
@@ -245,8 +258,11 @@ static int node_start(struct lnet_node *node)
 	if (rc != 0)
 		return rc;
 	node->lno_server.csv_serve = node_serve;
-	rc = ctl_server_open(&node->lno_server, node->lno_path,
-			     node->lno_ctl_mode, node->lno_ctl_group, fail);
+	rc = node_conf_start(node);
+	if (rc == 0)
+		rc = ctl_server_open(&node->lno_server, node->lno_path,
+				     node->lno_ctl_mode, node->lno_ctl_group,
+				     fail);
 	if (rc != 0) {
 		m0_lnet_close(node->lno_lnet);
 		return rc;
@@ -316,11 +332,13 @@ int node_main(int argc, char **argv)
 	if (tool_parse(&node_argp, argc, argv, 0, &node) != 0)
 		return TOOL_USAGE;
 	m0_mutex_init(&node.lno_lock);
-	if (lnet_opts_check(&node.lno_opts) == 0 && node_start(&node) == 0) {
+	if (node_conf_read(&node) == 0 &&
+	    lnet_opts_check(&node.lno_opts) == 0 && node_start(&node) == 0) {
 		node_loop(&node);
 		node_stop(&node);
 		stop_mute_check(&node.lno_fail);
 	}
+	node_conf_fini(&node);
 	m0_mutex_fini(&node.lno_lock);
 	return tool_finish_output(argv[0],
 				  tool_fail_print(&node.lno_fail, argv[0]));

@@ -3,6 +3,7 @@
 #ifndef M0_TOOLS_LNET_NODE_H
 #define M0_TOOLS_LNET_NODE_H
 
+#include "conf_serve.h"
 #include "ctl_server.h"
 #include "lnet_opts.h"
 #include "../base/log_pipe.h"
@@ -54,7 +55,8 @@ struct lnet_node {
 	struct node_why lno_whys[NODE_WHYS_MAX];
 	unsigned        lno_whys_at;
 	/** Why the NID of the answer that is being printed has no route. */
-	char lno_route_why[512];
+	char             lno_route_why[512];
+	struct node_conf lno_conf;
 	/** Sorted by NID. */
 	struct seen_peer *lno_seen;
 	size_t            lno_seen_nr;
@@ -75,6 +77,9 @@ void node_say_peers(struct lnet_node *node, const struct m0_lnet_info *info);
 void node_say_stopping(struct lnet_node *node, int number);
 /** The node is a router, and stops being one first. */
 void node_say_draining(struct lnet_node *node);
+/** Prints an event of the configuration, and the change or the reason. */
+void node_say_config(struct lnet_node *node, const char *what,
+		     const char *text);
 /** The last words. @param info  of just before it was closed; or NULL. */
 void node_say_end(struct lnet_node *node, const struct m0_lnet_info *info);
 

@@ -128,6 +128,20 @@ void node_say_start(struct lnet_node *node)
 	}
 }
 
+void node_say_config(struct lnet_node *node, const char *what, const char *text)
+{
+	struct json_t *tree;
+
+	if (!node->lno_json) {
+		say("configuration %s: %s", what, text);
+		return;
+	}
+	tree = event_alloc("config");
+	jout_str(tree, "what", what);
+	jout_str(tree, "text", text);
+	event_print(tree);
+}
+
 void node_say_log(struct lnet_node *node, enum m0_log_level level,
 		  const char *text)
 {

@@ -19,6 +19,8 @@ static struct tool_fail  fail;
 /* The client that was served last, and what it asked for. */
 static struct ctl_client *served;
 static struct ctl_request asked;
+/** Its body, with a NUL. */
+static char asked_body[64];
 
 static void serve(struct ctl_server *of, struct ctl_client *client,
 		  const struct ctl_request *req)
@@ -26,6 +28,9 @@ static void serve(struct ctl_server *of, struct ctl_client *client,
 	assert_ptr_equal(of, &server);
 	served = client;
 	asked = *req;
+	if (req->cq_body_nr > 0)
+		memcpy(asked_body, req->cq_body,
+		       min64u(req->cq_body_nr, sizeof asked_body - 1));
 }
 
 static int setup(void **state)
@@ -237,6 +242,9 @@ static void request_malformed_is_refused(void **state)
 		"set name=012345678901234567890123456789012",
 		"set value=x",
 		"peer.add",
+		"config.import body=8396801",
+		"config.import body=x",
+		"net.show body=1",
 		"peer.add non_mr=2 10.0.0.9@tcp",
 		"peer.set 10.0.0.9@tcp 10.0.0.8@tcp",
 		"route.add route.net=x",
@@ -359,6 +367,7 @@ static void server_lets_others_read_only(void **state)
 		"ping 10.0.0.1@tcp\n",
 		"debug.recovery name=peer\n",
 		"explain 10.0.0.1@tcp\n",
+		"config.export\n",
 	};
 	struct ctl_request req;
 	size_t             i;
@@ -387,6 +396,10 @@ static void server_lets_others_read_only(void **state)
 			  "fault.add");
 	refused_as_change("fault.del\n", "fault.del");
 	refused_as_change("fault.reset\n", "fault.reset");
+	refused_as_change("config.import name=add body=9\nf\n12",
+			  "config.import");
+	refused_as_change("config.confirm\n", "config.confirm");
+	refused_as_change("config.undo\n", "config.undo");
 	refused_as_change("discover 10.0.0.1@tcp\n", "discover");
 	/* Every verb is one or the other: all that are not listed above change. */
 	for (i = 0; i < CTL_VERBS_NR; ++i) {
@@ -397,6 +410,7 @@ static void server_lets_others_read_only(void **state)
 					 req.cq_verb != CTL_DEBUG_RECOVERY &&
 					 req.cq_verb != CTL_PING &&
 					 req.cq_verb != CTL_EXPLAIN &&
+					 req.cq_verb != CTL_CONFIG_EXPORT &&
 					 req.cq_verb != CTL_PEER_LIST);
 	}
 }
@@ -437,6 +451,38 @@ static void server_keeps_slots_from_readers(void **state)
 	client_gets(fd, "status 0 0 0\n");
 	for (i = 0; i < ARRAY_SIZE(readers); ++i)
 		(void)close(readers[i]);
+}
+
+/* The body of a request may begin behind its line, and come in pieces. */
+static void server_takes_a_body_in_pieces(void **state)
+{
+	int fd = client_new("config.import name=add value=60 body=7\nf\n");
+
+	(void)state;
+	assert_null(served);
+	assert_int_equal(send(fd, "ab", 2, MSG_NOSIGNAL), 2);
+	step();
+	assert_null(served);
+	assert_int_equal(send(fd, "cde", 3, MSG_NOSIGNAL), 3);
+	step();
+	assert_non_null(served);
+	assert_int_equal(asked.cq_value, 60);
+	assert_int_equal(asked.cq_body_nr, 7);
+	assert_memory_equal(asked_body, "f\nabcde", 7);
+	ctl_answer(served, TOOL_OK, strdup(""), 0, strdup(""), 0);
+	client_gets(fd, "status 0 0 0\n");
+	/* At once; and one that breaks off is forgotten. */
+	served = NULL;
+	fd = client_new("config.import name=add body=1\nx");
+	assert_non_null(served);
+	ctl_answer(served, TOOL_OK, strdup(""), 0, strdup(""), 0);
+	client_gets(fd, "status 0 0 0\n");
+	served = NULL;
+	fd = client_new("config.import name=add body=5\nx");
+	(void)close(fd);
+	step();
+	assert_null(served);
+	assert_int_equal(ctl_server_deadline(&server), M0_TIME_NEVER);
 }
 
 /* A request in pieces is one; its answer comes with its lengths. */
@@ -641,6 +687,7 @@ int main(void)
 		ON_SERVER(server_lets_others_read_only),
 		ON_SERVER(server_keeps_slots_from_readers),
 		ON_SERVER(server_answers_a_request_in_pieces),
+		ON_SERVER(server_takes_a_body_in_pieces),
 		ON_SERVER(server_refuses_rubbish),
 		ON_SERVER(server_hangs_up_on_the_silent),
 		ON_SERVER(client_may_be_descriptor_0),

@@ -1,0 +1,342 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`colibri config`, and `colibri node --config`: one file for all of a node.
+
+Everything is on addresses of the loopback and a port above 1023.
+"""
+import json
+import os
+import signal
+import subprocess
+import time
+import unittest
+
+import cli
+import lnet
+
+FILE = '''net:
+  - net type: tcp
+    local NI(s):
+      - nid: {one}@tcp
+        tunables:
+          peer_credits: 16
+  - net type: tcp1
+    local NI(s):
+      - nid: {two}@tcp1
+route:
+  - net: tcp5
+    gateway: {nine}@tcp1
+    priority: 3
+peer:
+  - primary nid: {seven}@tcp
+    Multi-Rail: true
+    peer ni:
+      - nid: {seven}@tcp
+      - nid: {eight}@tcp
+  - primary nid: {six}@tcp
+    Multi-Rail: false
+routing:
+  enable: 0
+buffers:
+  tiny: 100
+global:
+  retry_count: 3
+  transaction_timeout: 40
+'''
+
+NAMES = {'one': 1, 'two': 2, 'six': 6, 'seven': 7, 'eight': 8, 'nine': 9}
+
+
+class Case(cli.Case):
+    def setUp(self):
+        super().setUp()
+        self.port = lnet.free_port()
+
+    def text(self, template=FILE):
+        names = {name: lnet.address(i) for name, i in NAMES.items()}
+        return template.format(**names)
+
+    def file(self, text=None, name='lnet.conf'):
+        return self.make(name, (text or self.text()).encode())
+
+    def options(self, *more):
+        return ('--port', str(self.port), '--accept', 'all',
+                '--source-ports', 'any', *more)
+
+    def node(self, text=None):
+        """A node of a file."""
+        self.conf = self.file(text)
+        return lnet.Node(self, *self.options('--config', self.conf))
+
+    def plain(self):
+        """A node without a file, at the first address."""
+        return lnet.Node(self, *self.options('--net',
+                                             f'tcp({lnet.address(1)})'))
+
+    def config(self, node, *args):
+        done = node.run('config', *args)
+        self.assert_done(done)
+        return done.stdout.decode()
+
+    def refused(self, done, code, *words):
+        self.assertEqual(done.returncode, code, done.stderr)
+        for word in words:
+            self.assertIn(word, done.stderr.decode())
+
+    def diff(self, node, path=None):
+        return self.config(node, 'diff', path or self.conf)
+
+
+class Reads(Case):
+    def test_node_is_what_its_file_says(self):
+        node = self.node()
+        self.assertEqual(sorted(node.nids()),
+                         [f'{lnet.address(1)}@tcp', f'{lnet.address(2)}@tcp1'])
+        nets = node.json('net', 'show', '-v')['net']
+        self.assertEqual([net['net type'] for net in nets],
+                         ['lo', 'tcp', 'tcp1'])
+        self.assertEqual(nets[1]['local NI(s)'][0]['tunables']['peer_credits'],
+                         16)
+        route = node.json('route', 'show', '-v')['route'][0]
+        self.assertEqual((route['net'], route['priority']), ('tcp5', 3))
+        peers = {peer['primary nid']: peer
+                 for peer in node.json('peer', 'show', '-v3')['peer']}
+        self.assertEqual(len(peers[f'{lnet.address(7)}@tcp']['peer ni']), 2)
+        self.assertFalse(peers[f'{lnet.address(6)}@tcp']['Multi-Rail'])
+        shown = node.json('global', 'show')['global']
+        self.assertEqual((shown['retry_count'], shown['transaction_timeout']),
+                         (3, 40))
+        self.assertEqual(node.json('routing', 'show')['buffers']['tiny'], 100)
+        self.assertEqual(self.diff(node), '')
+        self.assertEqual(node.stop()[0], 0)
+
+    def test_node_of_options_of_modprobe(self):
+        node = self.node(self.text(
+            'options lnet networks="tcp({one}),tcp1({two})" \\\n'
+            '  routes="tcp5 {nine}@tcp1" lnet_retry_count=1\n'
+            'options ksocklnd credits=33 sock_timeout=21\n'))
+        shown = node.json('net', 'show', '-v')['net'][2]['local NI(s)'][0]
+        self.assertEqual(shown['tunables']['credits'], 33)
+        self.assertEqual(shown['lnd tunables']['timeout'], 21)
+        self.assertEqual(node.json('route', 'show')['route'][0]['net'], 'tcp5')
+        self.assertEqual(self.diff(node), '')
+
+    def test_node_with_a_bad_file_does_not_start(self):
+        path = self.file('global:\n  discovery: no\n')
+        done = cli.run('node', *self.options('--config', path, '--ctl',
+                                             self.path('ctl')))
+        self.refused(done, 2, f"{path}:2:14: discovery: 'no' is not accepted; "
+                              'accepted: 0 to 1')
+        path = self.file(self.text())
+        done = cli.run('node', *self.options(
+            '--config', path, '--ctl', self.path('ctl'), '--net', 'tcp'))
+        self.refused(done, 2, '--net is not accepted', 'in line 4')
+        path = self.file(self.text(
+            'net:\n- net type: tcp\n  local NI(s):\n  - nid: {one}@tcp\n'
+            'route:\n- net: tcp1\n  gateway: 1.2.3.4@tcp2\n'))
+        done = cli.run('node', *self.options('--config', path, '--ctl',
+                                             self.path('ctl')))
+        self.refused(done, 2, f'{path}:6:3: gateway')
+        done = cli.run('node', *self.options('--config', self.path('none')))
+        self.refused(done, 1, 'No such file')
+
+
+class Checks(Case):
+    def test_check_needs_no_node_and_says_the_place(self):
+        for text, place in (
+                ('net:\n\t- net type: tcp\n', ':2:1: a tab'),
+                ('glob: 1\n', ":1:1: key 'glob' is not accepted; accepted: "
+                              'net, ip2nets, route, peer'),
+                ('route:\n- {net: tcp1}\n', ":2:3: key 'gateway' is missing"),
+                ('a: &b 1\n', ':1:4: anchor'),
+                ('a: "\\0"\n', ':1:4: text with a NUL')):
+            path = self.file(text)
+            done = cli.run('config', 'check', path)
+            self.refused(done, 2, path + place)
+        self.make('bad', b'global:\n  x\xff: 1\n')
+        self.refused(cli.run('config', 'check', self.path('bad')), 2,
+                     self.path('bad') + ':2:4: ', 'UTF-8')
+        done = cli.run('config', 'check', self.file())
+        self.assert_done(done)
+        self.assertIn(b'accepted: 2 interfaces, 1 routes, 2 peers', done.stdout)
+
+    def test_words_and_options(self):
+        self.refused(cli.run('config'), 2, 'a word is missing')
+        self.refused(cli.run('config', 'chek'), 2, "'chek' is not accepted")
+        self.refused(cli.run('config', 'check', '--confirm=3', 'x'), 2,
+                     '--confirm is not accepted here; it is of import')
+        self.refused(cli.run('config', 'diff', '--backup', 'x'), 2, '--backup')
+        self.refused(cli.run('config', 'import', '--del', '--replace', 'x'), 2,
+                     '--replace is not accepted with --del')
+        self.refused(cli.run('config', 'import', '--confirm=0', 'x'), 2,
+                     'accepted: 1 to 86400')
+        self.refused(cli.run('config', 'check', 'a', 'b'), 2, "'b'")
+
+    def test_ten_thousand_lines_take_at_most_a_second(self):
+        lines = ['peer:']
+        for i in range(2500):
+            nid = f'10.{i // 250}.{i % 250}.1@tcp'
+            lines += [f'- primary nid: {nid}', '  Multi-Rail: true',
+                      '  peer ni:', f'  - nid: {nid}']
+        path = self.file('\n'.join(lines) + '\n')
+        begin = time.monotonic()
+        self.assert_done(cli.run('config', 'check', path))
+        # Ten times what is stated: sanitizers, and busy machines.
+        self.assertLess(time.monotonic() - begin, 10)
+
+
+class Changes(Case):
+    def test_import_is_all_or_nothing(self):
+        node = self.node()
+        before = self.config(node, 'export', '--backup')
+        for text, place in (
+                # The file is wrong; it does not fit; the node refuses.
+                (self.text() + 'numa:\n  range: x\n', ':30:10: range'),
+                (self.text('global:\n  retry_count: 1\nroute:\n'
+                           '- net: tcp6\n  gateway: {nine}@tcp3\n'),
+                 ':4:3: gateway')):
+            self.refused(node.run('config', 'import', self.file(text, 'bad')),
+                         2, self.path('bad') + place)
+            self.assertEqual(self.config(node, 'export', '--backup'), before)
+        bad = self.file(self.text(
+            'global:\n  retry_count: 1\npeer:\n- primary nid: {eight}@tcp9\n'
+            '  peer ni:\n  - nid: {six}@tcp\n'), 'bad')
+        self.refused(node.run('config', 'import', bad), 1, bad + ':4:3: ',
+                     'failed', 'before it are undone')
+        self.assertEqual(self.config(node, 'export', '--backup'), before)
+
+    def test_export_is_what_import_takes(self):
+        node = self.node()
+        path = self.path('export')
+        for args in ((), ('--backup',)):
+            self.config(node, 'export', *args, path)
+            self.assert_done(cli.run('config', 'check', path))
+            self.assertEqual(self.diff(node, path), '')
+            self.assertEqual(self.config(node, 'import', '--replace', path), '')
+        text = self.config(node, 'export', '--backup')
+        node.stop()
+        again = self.node(text)
+        self.assertEqual(self.config(again, 'export', '--backup'), text)
+
+    def test_export_of_lnetctl_is_imported(self):
+        """But for its rules and its interface, which is not there."""
+        golden = os.path.join(os.path.dirname(__file__), '..', 'golden',
+                              'conf', 'export-backup.yaml')
+        with open(golden, encoding='utf-8') as file:
+            text = file.read()
+        node = self.plain()
+        text = text.replace('0: eth1', f'0: {lnet.address(1)}')
+        done = node.run('config', 'import', self.file(text))
+        self.refused(done, 2, 'rules of section udsp')
+        text = text[:text.index('udsp:')]
+        path = self.file(text)
+        self.config(node, 'import', path)
+        self.assertEqual(self.diff(node, path), '')
+        self.assertEqual(len(node.json('peer', 'list')['peer list']), 4)
+
+    def test_additions_and_removals(self):
+        node = self.plain()
+        path = self.file(self.text('''net:
+- net type: tcp1
+  local NI(s):
+  - nid: {two}@tcp1
+route:
+- net: tcp5
+  gateway: {nine}@tcp1
+peer:
+- primary nid: {six}@tcp
+'''))
+        added = self.config(node, 'import', path)
+        self.assertEqual([line.split()[:2] for line in added.splitlines()],
+                         [['+', 'net'], ['+', 'peer'], ['+', 'route']])
+        self.assertEqual(self.config(node, 'import', path), '')
+        tree = json.loads(self.config(node, 'diff', '--json', path))
+        self.assertEqual(len(tree['changes']), 1)
+        self.assertEqual(tree['changes'][0]['section'], 'net')
+        gone = self.config(node, 'import', '--del', path)
+        self.assertEqual([line.split()[:2] for line in gone.splitlines()],
+                         [['-', 'route'], ['-', 'peer'], ['-', 'net']])
+        self.assertEqual(len(node.json('net', 'show')['net']), 2)
+
+    def test_replacement(self):
+        node = self.node()
+        path = self.file('route:\npeer:\n', 'less')
+        self.config(node, 'import', path)
+        self.assertEqual(len(node.json('route', 'show')['route']), 1)
+        gone = self.config(node, 'import', '--replace', path)
+        self.assertEqual(len(gone.splitlines()), 3)
+        self.assertEqual(node.json('route', 'show')['route'], [])
+        self.assertEqual(len(node.json('net', 'show')['net']), 3)
+
+    def test_from_standard_input(self):
+        node = self.plain()
+        done = subprocess.run(
+            [cli.COLIBRI, 'config', 'import', '--ctl', node.ctl],
+            input=b'global: {retry_count: 1}\n', stdout=subprocess.PIPE,
+            check=True, timeout=cli.PATIENCE)
+        self.assertEqual(done.stdout, b'~ global retry_count 2 -> 1\n')
+
+    def test_change_that_nobody_confirms_is_undone(self):
+        node = self.node()
+        before = self.config(node, 'export', '--backup')
+        path = self.file('global: {retry_count: 1}\nroute:\n', 'new')
+        for settle in ('nobody', 'undo', 'confirm'):
+            wait = '1' if settle == 'nobody' else '60'
+            self.config(node, 'import', '--replace', '--confirm', wait, path)
+            if settle == 'nobody':
+                node.wait_for('config', what='undone')
+            else:
+                # One at a time.
+                self.refused(node.run('config', 'import', path), 1,
+                             'waits for')
+                self.config(node, settle)
+            after = self.config(node, 'export', '--backup')
+            self.assertEqual(after == before, settle != 'confirm')
+            for word in ('undo', 'confirm'):
+                self.refused(node.run('config', word), 1, 'no change waits')
+
+    def test_hangup_reads_the_file_again(self):
+        node = self.node()
+        node.child.send_signal(signal.SIGHUP)
+        node.wait_for('config', what='changed', text='nothing changes')
+        self.file(self.text().replace('retry_count: 3', 'retry_count: 4')
+                  .replace('peer_credits: 16', 'peer_credits: 12')
+                  .replace(self.text('  - net: tcp5\n'
+                                     '    gateway: {nine}@tcp1\n'
+                                     '    priority: 3\n'), ''))
+        node.child.send_signal(signal.SIGHUP)
+        node.wait_for('config', text='~ global retry_count 3 -> 4')
+        node.wait_for('config', text=self.text(
+            '- route tcp5 by {nine}@tcp1 priority 3'))
+        self.assertEqual(self.diff(node), '')
+        before = self.config(node, 'export', '--backup')
+        self.file(self.text() + 'bad: 1\n')
+        node.child.send_signal(signal.SIGHUP)
+        event = node.wait_for('config', what='refused')
+        self.assertIn(f"{self.conf}:29:1: key 'bad'", event['text'])
+        self.assertEqual(self.config(node, 'export', '--backup'), before)
+        self.assertEqual(node.stop()[0], 0)
+
+
+@unittest.skipUnless(os.geteuid() == 0, 'only root becomes another user')
+class Rights(Case):
+    def test_others_look_and_change_nothing(self):
+        path = self.file('global: {retry_count: 1}\n')
+        node = lnet.Node(self, *self.options(
+            '--net', f'tcp({lnet.address(1)})', '--ctl-mode', '666'))
+        os.chmod(node.ctl, 0o666)
+
+        def other(*args):
+            return node.run('config', *args, user=65534, group=65534,
+                            extra_groups=[])
+        self.assert_done(other('export'))
+        done = other('diff', path)
+        self.assert_done(done)
+        self.assertEqual(done.stdout, b'~ global retry_count 2 -> 1\n')
+        for args in (('import', path), ('confirm',), ('undo',)):
+            self.refused(other(*args), 1, 'which only its user')
+        self.assertEqual(node.json('global', 'show')['global']['retry_count'],
+                         2)
+
+
+if __name__ == '__main__':
+    unittest.main()

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** The configuration of a node that runs, and its changes. */
+#ifndef M0_TOOLS_CONF_LIVE_H
+#define M0_TOOLS_CONF_LIVE_H
+
+#include "m0/lnet.h"
+
+#include "conf_diff.h"
+
+/** Reads what the node has: networks, routes, configured peers, parameters. */
+int conf_live_get(struct conf_model *ret, struct m0_lnet *lnet);
+/**
+ * Makes the changes, or none of them: if one fails, those before it are undone.
+ * @param fail  set if a change fails: the place of it, and why.
+ * @return 0, or an error of the node.
+ */
+int conf_live_apply(struct m0_lnet *lnet, const struct conf_plan *plan,
+		    struct conf_fail *fail);
+/**
+ * Undoes the first `nr` changes, the last one first. What cannot be undone is left,
+ * and `ret` names the first of it.
+ * @return number of changes that could not be undone.
+ */
+unsigned conf_live_undo(struct m0_lnet *lnet, const struct conf_plan *plan,
+			unsigned nr, char ret[CONF_CHANGE_BYTES]);
+
+#endif /* M0_TOOLS_CONF_LIVE_H */

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+
+#include "conf_model.h"
+
+enum {
+	/** Columns of lists of interfaces and peers, and of the other sections, as
+	 * lnetctl prints them. */
+	LIST_INDENT = 6,
+	MAP_INDENT = 4
+};
+
+static void nid(struct conf_out *out, const char *key,
+		const struct m0_lnet_nid *value)
+{
+	char text[M0_LNET_NIDSTR_SIZE];
+
+	conf_out_pair(out, key, m0_lnet_nid_print(value, text, sizeof text));
+}
+
+/* ------------------------------------------------------------------ networks */
+
+static void lnd_tunables(struct conf_out *out, const uint32_t *tuns)
+{
+	uint32_t conns = tuns[CONF_CONNS_PER_PEER - CONF_TUN_FIRST];
+	uint32_t timeout = tuns[CONF_TIMEOUT - CONF_TUN_FIRST];
+
+	if (conns == 0 && timeout == 0)
+		return;
+	conf_out_map(out, "lnd tunables");
+	if (conns != 0)
+		conf_out_number(out, "conns_per_peer", conns);
+	if (timeout != 0)
+		conf_out_number(out, "timeout", timeout);
+	conf_out_number(out, "tos", -1);
+	conf_out_map_end(out);
+}
+
+static void ni_print(struct conf_out *out, const struct conf_ni *ni,
+		     bool with_nid)
+{
+	static const char *const names[] = { "peer_timeout", "peer_credits",
+					     "peer_buffer_credits", "credits" };
+	bool                     tuned = false;
+	char                     net[M0_LNET_NIDSTR_SIZE];
+	char                     text[2 * M0_LNET_NIDSTR_SIZE];
+	size_t                   i;
+
+	conf_out_map(out, NULL);
+	if (ni->cni_addr[0] != '\0' && (with_nid || ni->cni_iface[0] == '\0')) {
+		snprintf(text, sizeof text, "%s@%s", ni->cni_addr,
+			 m0_lnet_net_print(ni->cni_net, net, sizeof net));
+		conf_out_pair(out, "nid", text);
+	}
+	if (ni->cni_iface[0] != '\0') {
+		conf_out_map(out, "interfaces");
+		conf_out_pair(out, "0", ni->cni_iface);
+		conf_out_map_end(out);
+	}
+	for (i = 0; i < ARRAY_SIZE(names); ++i)
+		tuned = tuned || ni->cni_tuns[i] != 0;
+	if (tuned) {
+		conf_out_map(out, "tunables");
+		for (i = 0; i < ARRAY_SIZE(names); ++i)
+			conf_out_number(out, names[i], ni->cni_tuns[i]);
+		conf_out_map_end(out);
+	}
+	lnd_tunables(out, ni->cni_tuns);
+	conf_out_word(out, "CPT");
+	conf_out_text(out, "[0]", true);
+	conf_out_map_end(out);
+}
+
+static bool is_first_of_net(const struct conf_model *model, unsigned i)
+{
+	unsigned j;
+
+	for (j = 0; j < i; ++j) {
+		if (model->cmo_nis[j].cni_net == model->cmo_nis[i].cni_net)
+			return false;
+	}
+	return true;
+}
+
+static void nets_print(struct conf_out *out, const struct conf_model *model,
+		       bool with_nids)
+{
+	char     text[M0_LNET_NIDSTR_SIZE];
+	unsigned i;
+	unsigned j;
+
+	if (model->cmo_nis_nr == 0)
+		return;
+	conf_out_list(out, "net");
+	for (i = 0; i < model->cmo_nis_nr; ++i) {
+		uint32_t net = model->cmo_nis[i].cni_net;
+
+		if (!is_first_of_net(model, i))
+			continue;
+		conf_out_map(out, NULL);
+		conf_out_pair(out, "net type",
+			      m0_lnet_net_print(net, text, sizeof text));
+		conf_out_list(out, "local NI(s)");
+		for (j = i; j < model->cmo_nis_nr; ++j) {
+			if (model->cmo_nis[j].cni_net == net)
+				ni_print(out, &model->cmo_nis[j], with_nids);
+		}
+		conf_out_list_end(out);
+		conf_out_map_end(out);
+	}
+	conf_out_list_end(out);
+}
+
+/* ------------------------------------------------------------ the other lists */
+
+static void routes_print(struct conf_out *out, const struct conf_model *model)
+{
+	char     text[M0_LNET_NIDSTR_SIZE];
+	unsigned i;
+
+	if (model->cmo_routes_nr == 0)
+		return;
+	conf_out_list(out, "route");
+	for (i = 0; i < model->cmo_routes_nr; ++i) {
+		const struct m0_lnet_route_attr *attr =
+			&model->cmo_routes[i].crt_attr;
+
+		conf_out_map(out, NULL);
+		conf_out_pair(out, "net",
+			      m0_lnet_net_print(attr->lra_net, text,
+						sizeof text));
+		nid(out, "gateway", &attr->lra_gateway);
+		conf_out_number(out, "hop",
+				attr->lra_hops == 0 ? -1
+						    : (int64_t)attr->lra_hops);
+		conf_out_number(out, "priority", attr->lra_priority);
+		conf_out_map_end(out);
+	}
+	conf_out_list_end(out);
+}
+
+static void peers_print(struct conf_out *out, const struct conf_model *model)
+{
+	bool     open = false;
+	unsigned i;
+	unsigned j;
+
+	for (i = 0; i < model->cmo_peers_nr; ++i) {
+		const struct conf_peer *peer = &model->cmo_peers[i];
+
+		if (!peer->cpe_configured)
+			continue;
+		if (!open)
+			conf_out_list(out, "peer");
+		open = true;
+		conf_out_map(out, NULL);
+		nid(out, "primary nid", &peer->cpe_primary);
+		conf_out_pair(out, "Multi-Rail",
+			      peer->cpe_multi_rail ? "true" : "false");
+		conf_out_list(out, "peer ni");
+		conf_out_map(out, NULL);
+		nid(out, "nid", &peer->cpe_primary);
+		conf_out_map_end(out);
+		for (j = 0; j < peer->cpe_nids_nr; ++j) {
+			conf_out_map(out, NULL);
+			nid(out, "nid", &peer->cpe_nids[j]);
+			conf_out_map_end(out);
+		}
+		conf_out_list_end(out);
+		conf_out_map_end(out);
+	}
+	if (open)
+		conf_out_list_end(out);
+}
+
+static void text_pair(struct conf_out *out, const char *key, const char *value)
+{
+	if (value == NULL)
+		return;
+	conf_out_word(out, key);
+	conf_out_text(out, value, false);
+}
+
+static void udsps_print(struct conf_out *out, const struct conf_model *model)
+{
+	unsigned i;
+
+	if (model->cmo_udsps_nr == 0)
+		return;
+	conf_out_list(out, "udsp");
+	for (i = 0; i < model->cmo_udsps_nr; ++i) {
+		const struct conf_udsp *rule = &model->cmo_udsps[i];
+
+		conf_out_map(out, NULL);
+		if (rule->cud_idx >= 0)
+			conf_out_number(out, "idx", rule->cud_idx);
+		text_pair(out, "src", rule->cud_src);
+		text_pair(out, "dst", rule->cud_dst);
+		text_pair(out, "rte", rule->cud_rte);
+		if (rule->cud_priority >= 0) {
+			conf_out_map(out, "action");
+			conf_out_number(out, "priority", rule->cud_priority);
+			conf_out_map_end(out);
+		}
+		conf_out_map_end(out);
+	}
+	conf_out_list_end(out);
+}
+
+/* ---------------------------------------------------------------- parameters */
+
+static void sets_print(struct conf_out *out, const struct conf_model *model,
+		       const char *section, unsigned begin, unsigned end)
+{
+	static const char *const names[CONF_SETS_NR] = {
+		"discovery",
+		"drop_asym_route",
+		"retry_count",
+		"transaction_timeout",
+		"health_sensitivity",
+		"recovery_limit",
+		"max_recovery_ping_interval",
+		"enable",
+		"tiny",
+		"small",
+		"large",
+	};
+	bool     open = false;
+	unsigned id;
+
+	for (id = begin; id < end; ++id) {
+		const struct conf_set *set = &model->cmo_sets[id - CONF_SETS];
+
+		if (!set->cst_given)
+			continue;
+		if (!open)
+			conf_out_map(out, section);
+		open = true;
+		conf_out_number(out, names[id - CONF_SETS],
+				(int64_t)set->cst_value);
+	}
+	if (open)
+		conf_out_map_end(out);
+}
+
+static bool has_sets(const struct conf_model *model)
+{
+	unsigned i;
+
+	for (i = 0; i < CONF_SETS_NR; ++i) {
+		if (model->cmo_sets[i].cst_given)
+			return true;
+	}
+	return false;
+}
+
+static bool has_lists(const struct conf_model *model)
+{
+	unsigned i;
+
+	for (i = 0; i < model->cmo_peers_nr; ++i) {
+		if (model->cmo_peers[i].cpe_configured)
+			return true;
+	}
+	return model->cmo_nis_nr + model->cmo_routes_nr > 0;
+}
+
+static int lists_print(const struct conf_model *model, bool with_nids,
+		       FILE *file)
+{
+	struct conf_out *out = conf_out_begin(file, LIST_INDENT);
+
+	if (out == NULL)
+		return -ENOMEM;
+	nets_print(out, model, with_nids);
+	routes_print(out, model);
+	peers_print(out, model);
+	return conf_out_end(out);
+}
+
+static int maps_print(const struct conf_model *model, FILE *file)
+{
+	struct conf_out *out = conf_out_begin(file, MAP_INDENT);
+
+	if (out == NULL)
+		return -ENOMEM;
+	sets_print(out, model, "routing", CONF_ENABLE, CONF_TINY);
+	sets_print(out, model, "buffers", CONF_TINY, CONF_SETS_END);
+	sets_print(out, model, "global", CONF_SETS, CONF_ENABLE);
+	udsps_print(out, model);
+	return conf_out_end(out);
+}
+
+int conf_print(const struct conf_model *model, bool with_nids, FILE *file)
+{
+	int rc = has_lists(model) ? lists_print(model, with_nids, file) : 0;
+
+	if (rc == 0 && (has_sets(model) || model->cmo_udsps_nr > 0))
+		rc = maps_print(model, file);
+	return rc;
+}
