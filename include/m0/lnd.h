@@ -87,6 +87,9 @@ struct m0_lnd_rx {
 	 * the message is a GET whose REPLY will name this object (ltx_answers).
 	 * The driver keeps the object until ldo_rx_release. */
 	bool lr_kept;
+	/** Set by the engine in lu_rx_begin; false before: the driver calls
+	 * lu_rx_more while the payload arrives, if it can. */
+	bool lr_reports;
 	/** For the engine. */
 	void *lr_priv;
 	/** For the engine: 0 when the driver offers a header for the first
@@ -106,6 +109,10 @@ struct m0_lnd_tx {
 	struct m0_lnet_nid    ltx_nid;
 	uint32_t              ltx_pid;
 	struct m0_lnd_payload ltx_payload;
+	/** The first bytes of the payload that are there; all of them unless
+	 * the NI has ldn_grows. The engine sets more of them before
+	 * ldo_tx_more. */
+	m0_bcount_t ltx_there;
 	/** The message fails with -ETIMEDOUT if the driver has not started to
 	 * send it by then. */
 	m0_time_t ltx_deadline;
@@ -156,6 +163,10 @@ struct m0_lnd_ni {
 	/** Set by the driver: the interface works. The driver reports changes
 	 * by lu_ni_status. */
 	bool ldn_up;
+	/** Set by the driver in ldo_ni_start: it takes a message of which only
+	 * a part of the payload is there (ltx_there), and has ldo_tx_more and
+	 * ldo_tx_abort. */
+	bool                        ldn_grows;
 	/** Set by the driver in ldo_ni_start: how long a peer may make no
 	 * progress, which bounds how long a router keeps a message that is to
 	 * leave by this interface. 0: the driver has no such time. */
@@ -232,6 +243,13 @@ struct m0_lnd_up_ops {
 	int (*lu_rx_begin)(struct m0_lnd_ni *ni, struct m0_lnd_rx *rx,
 			   const void *bytes, bool large);
 	/**
+	 * The first `bytes` of the payload are in their memory, and more of it
+	 * is to come. Only for a message with lr_reports, each time with more
+	 * bytes than before. A driver whose messages end with a check of their
+	 * content does not report those that it checks.
+	 */
+	void (*lu_rx_more)(struct m0_lnd_rx *rx, m0_bcount_t bytes);
+	/**
 	 * The message is complete, or (status < 0) the rest will not come.
 	 * Exactly once for each lu_rx_begin that returned 0.
 	 */
@@ -302,6 +320,21 @@ struct m0_lnd_ops {
 	 * the driver documents, whatever the peer does.
 	 */
 	void (*ldo_tx_cancel)(struct m0_lnd_ni *ni, struct m0_lnd_tx *tx);
+	/**
+	 * More of the payload of a message is there: ltx_there has grown, up to
+	 * all of it. The driver begins no other message on a connection while it
+	 * waits for the rest of one. NULL, as ldo_tx_abort: the driver does not
+	 * set ldn_grows.
+	 */
+	void (*ldo_tx_more)(struct m0_lnd_ni *ni, struct m0_lnd_tx *tx);
+	/**
+	 * The rest of the payload will not come. The driver completes the message
+	 * soon with `status`. If some of it has left, the driver closes the
+	 * connection, because a part of a message cannot be taken back; other
+	 * messages take other connections.
+	 */
+	void (*ldo_tx_abort)(struct m0_lnd_ni *ni, struct m0_lnd_tx *tx,
+			     int status);
 	/**
 	 * Does the pending work: expired timers, messages put off, output. The
 	 * engine calls it in each pass, after ldo_xmit and after bytes were

@@ -56,6 +56,10 @@ struct msg {
 	size_t   ms_want;
 	int      ms_rc;
 	bool     ms_cancels;
+	/** Wants reports; their number, and bytes of the last one. */
+	bool        ms_reports;
+	unsigned    ms_reports_nr;
+	m0_bcount_t ms_reported;
 };
 
 struct side {
@@ -167,7 +171,25 @@ static int rx_begin(struct m0_lnd_ni *ni, struct m0_lnd_rx *rx,
 	}
 	rx->lr_discard_bytes = msg->ms_bytes - rx->lr_payload.lpy_bytes;
 	rx->lr_cancelled = msg->ms_cancels;
+	rx->lr_reports = msg->ms_reports;
 	return 0;
+}
+
+/* Each report is of more bytes than the last one, which are there. */
+static void rx_more(struct m0_lnd_rx *rx, m0_bcount_t bytes)
+{
+	struct msg *msg = rx->lr_priv;
+	m0_bcount_t i;
+
+	assert_true(msg->ms_reports);
+	assert_int_equal(msg->ms_ended_nr, 0);
+	assert_true(bytes > msg->ms_reported);
+	assert_true(bytes < rx->lr_payload.lpy_bytes);
+	for (i = msg->ms_reported; i < bytes; ++i)
+		if (*byte_at(&msg->ms_sink, i) != pattern(msg, i))
+			fail_msg("byte %zu was reported", (size_t)i);
+	++msg->ms_reports_nr;
+	msg->ms_reported = bytes;
 }
 
 static void rx_done(struct m0_lnd_rx *rx, int status, enum m0_lnd_health health)
@@ -203,6 +225,7 @@ static const struct m0_lnd_up_ops up_ops = {
 	.lu_tx_header = tx_header,
 	.lu_tx_done = tx_done,
 	.lu_rx_begin = rx_begin,
+	.lu_rx_more = rx_more,
 	.lu_rx_done = rx_done,
 	.lu_peer_down = peer_down,
 	.lu_ni_status = ni_status,
@@ -379,6 +402,7 @@ static struct msg *msg_make(size_t bytes)
 	msg->ms_tx.ltx_pid = M0_LNET_PID_LUSTRE;
 	msg->ms_tx.ltx_payload.lpy_vec = bytes > 0 ? &msg->ms_vec : NULL;
 	msg->ms_tx.ltx_payload.lpy_bytes = bytes;
+	msg->ms_tx.ltx_there = bytes;
 	msg->ms_tx.ltx_deadline = m0_time_from_now(LIMIT_S, 0);
 	return msg;
 }
@@ -546,6 +570,183 @@ static void unknown_peer_is_given_up(void **state)
 	assert_true((msgs[0].ms_status == 0) == (other() == &sides[0]));
 }
 
+/* -- messages whose payload grows ------------------------------------------ */
+
+/* Does the driver take them? */
+static bool grows(void)
+{
+	const struct m0_lnd_ops *ops = sides[0].sd_lnd->ld_ops;
+
+	assert_true(!sides[0].sd_ni.ldn_grows || ops->ldo_tx_more != NULL);
+	assert_true((ops->ldo_tx_more == NULL) == (ops->ldo_tx_abort == NULL));
+	return sides[0].sd_ni.ldn_grows;
+}
+
+/* A message of which the first `there` bytes are there, if the driver takes such;
+ * the others are not what they will be. */
+static struct msg *part_make(size_t bytes, size_t there)
+{
+	struct msg *msg = msg_make(bytes);
+	size_t      i;
+
+	msg->ms_reports = true;
+	if (!grows())
+		return msg;
+	msg->ms_tx.ltx_there = there;
+	for (i = there; i < bytes; ++i)
+		*byte_at(&msg->ms_vec, i) = (uint8_t)~pattern(msg, i);
+	return msg;
+}
+
+static void more(struct msg *msg, size_t there)
+{
+	size_t i;
+
+	if (!grows())
+		return;
+	for (i = msg->ms_tx.ltx_there; i < there; ++i)
+		*byte_at(&msg->ms_vec, i) = pattern(msg, i);
+	msg->ms_tx.ltx_there = there;
+	sides[0].sd_lnd->ld_ops->ldo_tx_more(&sides[0].sd_ni, &msg->ms_tx);
+}
+
+static void abort_(struct msg *msg)
+{
+	sides[0].sd_lnd->ld_ops->ldo_tx_abort(&sides[0].sd_ni, &msg->ms_tx,
+					      -ECONNABORTED);
+}
+
+/* A connection of each type is open, if the driver has connections. */
+static void warm_up(void)
+{
+	unsigned i;
+
+	send_(msg_make(64));
+	send_(msg_make(64 << 10));
+	UNTIL(has_arrived(&msgs[0]) && has_arrived(&msgs[1]));
+	for (i = 0; i < 20; ++i)
+		turn();
+}
+
+static void growing_message_arrives(void **state)
+{
+	static const size_t steps[] = {
+		1,      2,      SEG_BYTES,     SEG_BYTES + 1,
+		600000, 600000, BYTES_MAX - 1, BYTES_MAX
+	};
+	struct msg *msg;
+	struct msg *next;
+	unsigned    i;
+
+	(void)state;
+	warm_up();
+	msg = send_(part_make(BYTES_MAX, 0));
+	next = send_(msg_make(70000));
+	for (i = 0; i < ARRAY_SIZE(steps); ++i) {
+		if (grows() && i > 0)
+			UNTIL(msg->ms_reported == steps[i - 1]);
+		if (grows()) {
+			turn();
+			/* Nothing behind it, and no end before its time. */
+			assert_false(has_arrived(msg));
+			assert_false(has_arrived(next));
+		}
+		more(msg, steps[i]);
+	}
+	UNTIL(has_arrived(msg) && has_arrived(next));
+	check(msg);
+	check(next);
+	assert_true(!grows() || msg->ms_reports_nr >= ARRAY_SIZE(steps) - 2);
+}
+
+/* The rest is there before the driver has begun, or comes while it writes. */
+static void growing_messages_arrive_at_once(void **state)
+{
+	unsigned i;
+	size_t   at;
+
+	(void)state;
+	for (i = 0; i < 8; ++i)
+		send_(part_make(300000, 150000));
+	for (at = 200000; at < 300000; at += 10000) {
+		for (i = 0; i < 8; ++i)
+			more(&msgs[i], at);
+		turn();
+	}
+	for (i = 0; i < 8; ++i)
+		more(&msgs[i], 300000);
+	for (i = 0; i < 8; ++i) {
+		UNTIL(has_arrived(&msgs[i]));
+		check(&msgs[i]);
+	}
+}
+
+/* A part of the message has left: the receiver is told that the rest will not
+ * come, and messages behind it arrive. */
+static void aborted_message_ends_at_both_sides(void **state)
+{
+	struct msg *msg;
+	struct msg *next;
+	unsigned    i;
+
+	(void)state;
+	warm_up();
+	msg = send_(part_make(BYTES_MAX, 500000));
+	next = send_(msg_make(200000));
+	if (!grows()) {
+		UNTIL(has_arrived(msg) && has_arrived(next));
+		return;
+	}
+	UNTIL(msg->ms_reported == 500000);
+	assert_int_equal(next->ms_begun_nr, 0);
+	abort_(msg);
+	assert_int_equal(msg->ms_done_nr, 0);
+	UNTIL(has_arrived(msg) && has_arrived(next));
+	assert_int_equal(msg->ms_status, -ECONNABORTED);
+	assert_true(msg->ms_rx_status < 0);
+	check(next);
+	for (i = 0; i < 3; ++i) {
+		next = send_(msg_make(100000));
+		UNTIL(has_arrived(next));
+		check(next);
+	}
+}
+
+static void message_aborted_at_once_does_not_leave(void **state)
+{
+	struct msg *msg;
+	struct msg *next;
+
+	(void)state;
+	warm_up();
+	msg = send_(part_make(BYTES_MAX, 500000));
+	if (grows())
+		abort_(msg);
+	next = send_(msg_make(200000));
+	UNTIL(msg->ms_done_nr == 1 && has_arrived(next));
+	check(next);
+	if (!grows())
+		UNTIL(has_arrived(msg));
+	else
+		assert_int_equal(msg->ms_begun_nr, 0);
+	assert_int_equal(msg->ms_status, grows() ? -ECONNABORTED : 0);
+}
+
+/* The NI stops while the rest is awaited. */
+static void stop_completes_growing_message(void **state)
+{
+	struct msg *msg;
+
+	(void)state;
+	warm_up();
+	msg = send_(part_make(BYTES_MAX, 500000));
+	if (grows())
+		UNTIL(msg->ms_reported == 500000);
+	stop(&sides[0]);
+	UNTIL(sides[0].sd_stopped_nr == 1);
+	assert_int_equal(msg->ms_done_nr, 1);
+}
+
 int main(void)
 {
 	static struct kind kinds[] = {
@@ -583,6 +784,11 @@ int main(void)
 			CASE(stop_completes_messages),
 			CASE(stop_of_receiver_completes_messages),
 			CASE(unknown_peer_is_given_up),
+			CASE(growing_message_arrives),
+			CASE(growing_messages_arrive_at_once),
+			CASE(aborted_message_ends_at_both_sides),
+			CASE(message_aborted_at_once_does_not_leave),
+			CASE(stop_completes_growing_message),
 		};
 
 		rc |= cmocka_run_group_tests_name(kinds[i].kd_name, tests, NULL,

@@ -151,6 +151,21 @@ static RARE void segs_fill(struct m0_sock_conn *conn, const uint8_t *from,
 }
 
 /**
+ * Reports that a part of the payload has arrived, unless it is checked at its end.
+ * @retval <0  the connection was ended.
+ */
+static RARE int report(struct m0_sock_conn *conn)
+{
+	struct m0_lnd_rx *rx = &conn->cn_rx;
+
+	M0_PRE_EX(m0_sock__conn_invariant(conn));
+	if (!conn->cn_sum.su_is_on)
+		conn->cn_ni->sni_ni->ldn_ops->lu_rx_more(
+			rx, rx->lr_payload.lpy_bytes - conn->cn_rest.rem_left);
+	return conn->cn_state == M0_SOCK__DEAD ? -ENOBUFS : 0;
+}
+
+/**
  * `nr` (at most cn_rest.rem_left) bytes of payload are in place, or if `from` is given
  * to be put there.
  */
@@ -174,7 +189,7 @@ static inline int payload_come(struct m0_sock_conn *conn, const uint8_t *from,
 	if (conn->cn_rest.rem_left == 0)
 		return discard_begin(conn, conn->cn_rx.lr_discard_bytes);
 	progress(conn, nr);
-	return 0;
+	return M0_UNLIKELY(conn->cn_rx.lr_reports) ? report(conn) : 0;
 }
 
 static int discard_come(struct m0_sock_conn *conn, size_t nr)
@@ -264,6 +279,7 @@ static inline int header_offer(struct m0_sock_conn *conn, const uint8_t *header)
 	rx->lr_payload.lpy_bytes = 0;
 	rx->lr_discard_bytes = 0;
 	rx->lr_cancelled = false;
+	rx->lr_reports = false;
 	rc = ni->ldn_ops->lu_rx_begin(ni, rx, header, conn->cn_large);
 	if (M0_LIKELY(rc == 0))
 		return payload_begin(conn);

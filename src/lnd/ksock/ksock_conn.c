@@ -46,6 +46,9 @@ static m0_time_t open_deadline(struct m0_sock_conn *conn)
 			return 0;
 		next = min64u(next, conn->cn_queue.qu_by);
 	}
+	if (M0_UNLIKELY(m0_sock__out_is_starved(conn)))
+		/* The next bytes are late, not the peer. */
+		return min64u(next, m0_sock__out_expire(conn));
 	if (!m0_list_is_empty(&conn->cn_queue.qu_list)) {
 		late = m0_time_add(m0_sock__out_since(conn), timeout);
 		if (late <= now)
@@ -245,6 +248,32 @@ int m0_sock__conn_fail(struct m0_sock_conn *conn, int status)
 	return status;
 }
 
+void m0_sock__conn_cut(struct m0_sock_conn *conn, int status)
+{
+	struct m0_sock__peer *peer = conn->cn_peer;
+	struct m0_list        moved;
+	struct m0_list_link  *link;
+
+	M0_PRE_EX(m0_sock__conn_invariant(conn));
+	M0_PRE(conn->cn_state == M0_SOCK__OPEN);
+	if (peer->sp_open_nr == 1) {
+		(void)m0_sock__conn_fail(conn, status);
+		return;
+	}
+	m0_list_init(&moved);
+	m0_sock__out_move(conn, &moved);
+	m0_sock__conn_kill(conn, status);
+	while ((link = m0_list_first(&moved)) != NULL) {
+		m0_list_del(link);
+		m0_sock__peer_xmit(peer, m0_sock__tx_of(link));
+	}
+	if (!conn->cn_active)
+		return;
+	/* This side made the connection, and makes another one. */
+	peer->sp_wants = true;
+	m0_sock__peer_work(peer);
+}
+
 void m0_sock__conn_free(struct m0_sock_conn *conn)
 {
 	struct m0_sock__ni *ni = conn->cn_ni;
@@ -292,5 +321,11 @@ void m0_sock__broken(void *user, int status)
 			     "not one of its own",
 			     m0_lnet_nid_print(&conn->cn_peer->sp_nid, nid,
 					       sizeof nid));
-	(void)m0_sock__conn_fail(conn, status == 0 ? -ECONNRESET : status);
+	/* A router closes the connection of a message whose rest will not come
+	 * to it. If the peer has ended, its other connections end, too. */
+	if (status == 0 && conn->cn_state == M0_SOCK__OPEN && conn->cn_in_rx)
+		m0_sock__conn_cut(conn, -ECONNRESET);
+	else
+		(void)m0_sock__conn_fail(conn,
+					 status == 0 ? -ECONNRESET : status);
 }

@@ -58,6 +58,7 @@ void m0_sock__out_add(struct m0_sock_conn *conn, struct m0_lnd_tx *tx)
 	tx->ltx_priv[1] = conn;
 	tx->ltx_word[0] = 0;
 	tx->ltx_word[1] = conn->cn_head_bytes + tx->ltx_payload.lpy_bytes;
+	M0_PRE_EX(tx->ltx_there <= tx->ltx_payload.lpy_bytes);
 	conn->cn_queue.qu_bytes += tx->ltx_word[1];
 	conn->cn_used = ++sock->sk_used;
 	m0_list_add_tail(&conn->cn_queue.qu_list, &tx->ltx_link);
@@ -111,6 +112,51 @@ bool m0_sock__out_take(struct m0_lnd_tx *tx)
 		return false;
 	unqueue(conn, tx);
 	return true;
+}
+
+bool m0_sock__out_is_starved(const struct m0_sock_conn *conn)
+{
+	struct m0_list_link    *link = m0_list_first(&conn->cn_queue.qu_list);
+	const struct m0_lnd_tx *tx;
+
+	M0_PRE_EX(m0_sock__conn_invariant(conn));
+	if (link == NULL || link == &conn->cn_own.ow_link)
+		return false;
+	tx = m0_sock__tx_of(link);
+	return tx->ltx_there < tx->ltx_payload.lpy_bytes &&
+	       conn->cn_queue.qu_at > 0 &&
+	       conn->cn_queue.qu_at == tx->ltx_word[0] + tx->ltx_there;
+}
+
+void m0_sock__out_more(struct m0_lnd_tx *tx)
+{
+	struct m0_sock_conn *conn = tx->ltx_priv[1];
+	struct m0_sock      *sock = conn->cn_sock;
+
+	M0_PRE_EX(m0_sock__conn_invariant(conn));
+	if (m0_list_first(&conn->cn_queue.qu_list) != &tx->ltx_link)
+		return;
+	/* The peer is not late with what was not there. */
+	conn->cn_queue.qu_is_new = true;
+	m0_sock__alarm_by(sock, &conn->cn_alarm,
+			  m0_time_add(sock->sk_reactor->rtr_now,
+				      m0_sock__conn_cfg(conn)->son_timeout_ns));
+	announce(conn);
+}
+
+void m0_sock__out_move(struct m0_sock_conn *conn, struct m0_list *to)
+{
+	struct m0_list_link *link;
+	struct m0_list_link *after;
+
+	M0_PRE_EX(m0_sock__conn_invariant(conn));
+	m0_list_for_each_safe(&conn->cn_queue.qu_list, link, after) {
+		if (link == &conn->cn_own.ow_link ||
+		    has_begun(conn, m0_sock__tx_of(link)))
+			continue;
+		unqueue(conn, m0_sock__tx_of(link));
+		m0_list_add_tail(to, link);
+	}
 }
 
 void m0_sock__out_hurry(struct m0_sock_conn *conn)
@@ -279,13 +325,14 @@ static void gather_bytes(struct gather *gather, uint8_t *bytes, uint64_t nr)
 	gather->ga_bytes += nr;
 }
 
-/** Payload from byte `at` on. True if all of it is in. */
-static bool gather_payload(struct gather               *gather,
-			   const struct m0_lnd_payload *payload, m0_bcount_t at)
+/** Payload from byte `at` on, as far as it is there. True if that is in. */
+static bool gather_payload(struct gather *gather, const struct m0_lnd_tx *tx,
+			   m0_bcount_t at)
 {
-	const struct m0_bufvec *vec = payload->lpy_vec;
-	m0_bcount_t             left = payload->lpy_bytes - at;
-	m0_bcount_t             part = 0;
+	const struct m0_lnd_payload *payload = &tx->ltx_payload;
+	const struct m0_bufvec      *vec = payload->lpy_vec;
+	m0_bcount_t                  left = tx->ltx_there - at;
+	m0_bcount_t                  part = 0;
 
 	if (left == 0)
 		return true;
@@ -314,7 +361,8 @@ static bool gather_tx(struct gather *gather, struct m0_lnd_tx *tx,
 		gather_bytes(gather, tx->ltx_head + at, head - at);
 		at = head;
 	}
-	return gather_payload(gather, &tx->ltx_payload, at - head);
+	return gather_payload(gather, tx, at - head) &&
+	       tx->ltx_there == tx->ltx_payload.lpy_bytes;
 }
 
 /** The connection's own words. False: there are none, and no place for them. */

@@ -227,6 +227,8 @@ static int sock_ni_start(struct m0_lnd *lnd, struct m0_lnd_ni *lnd_ni,
 	lnd_ni->ldn_lnd = lnd;
 	lnd_ni->ldn_timeout_ns = ni->sni_cfg.son_timeout_ns;
 	ni_watch(ni);
+	/* The checksum of a message leaves before its payload. */
+	lnd_ni->ldn_grows = !sock->sk_cfg.soc_csum;
 	return 0;
 }
 
@@ -324,6 +326,42 @@ static void sock_tx_cancel(struct m0_lnd_ni *lnd_ni, struct m0_lnd_tx *tx)
 		return;
 	}
 	m0_sock__tx_end(tx, -ECANCELED, M0_LND_LOCAL_INTERRUPT);
+}
+
+static void sock_tx_more(struct m0_lnd_ni *lnd_ni, struct m0_lnd_tx *tx)
+{
+	(void)lnd_ni;
+	if (tx->ltx_priv[1] != NULL && tx->ltx_priv[1] != tx)
+		m0_sock__out_more(tx);
+}
+
+/* Some of the message has left: its connection ends. */
+static void tx_cut(struct m0_sock__ni *ni, const struct m0_lnd_tx *tx,
+		   int status)
+{
+	char nid[M0_LNET_NIDSTR_SIZE];
+
+	M0_SOCK__SAY(ni->sni_sock, M0_LOG_WARN,
+		     "sock: the rest of a message that is being forwarded to "
+		     "%s will not come (%s): a connection to it is closed",
+		     m0_lnet_nid_print(&tx->ltx_nid, nid, sizeof nid),
+		     m0_errname(status));
+	m0_sock__conn_cut(tx->ltx_priv[1], status);
+}
+
+static void sock_tx_abort(struct m0_lnd_ni *lnd_ni, struct m0_lnd_tx *tx,
+			  int status)
+{
+	M0_PRE(status < 0);
+	if (tx->ltx_priv[1] == NULL)
+		return;
+	if (tx->ltx_priv[1] == tx)
+		m0_list_del(&tx->ltx_link);
+	else if (!m0_sock__out_take(tx)) {
+		tx_cut(lnd_ni->ldn_priv, tx, status);
+		return;
+	}
+	m0_sock__tx_end(tx, status, m0_sock__health(status));
 }
 
 static void sock_peer_drop(struct m0_lnd_ni         *lnd_ni,
@@ -552,6 +590,8 @@ static const struct m0_lnd_ops sock_ops = { .ldo_name = "sock",
 					    .ldo_ni_stop = sock_ni_stop,
 					    .ldo_xmit = sock_xmit,
 					    .ldo_tx_cancel = sock_tx_cancel,
+					    .ldo_tx_more = sock_tx_more,
+					    .ldo_tx_abort = sock_tx_abort,
 					    .ldo_step = sock_step,
 					    .ldo_peer_drop = sock_peer_drop,
 					    .ldo_ni_info = sock_ni_info,

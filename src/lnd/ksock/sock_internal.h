@@ -562,6 +562,11 @@ void m0_sock__conn_kill(struct m0_sock_conn *conn, int status);
  * peer. @return status.
  */
 int m0_sock__conn_fail(struct m0_sock_conn *conn, int status);
+/**
+ * Ends this connection alone, if its peer has others, because a message on it
+ * was cut off; messages that have not begun take another one.
+ */
+void m0_sock__conn_cut(struct m0_sock_conn *conn, int status);
 /** Frees what a kill left, telling about a message half received. */
 void m0_sock__conn_free(struct m0_sock_conn *conn);
 /** Arms the alarm by what is going on. */
@@ -622,6 +627,12 @@ bool m0_sock__out_take(struct m0_lnd_tx *tx);
  * within the time-out the peer is given up, however slowly he reads.
  */
 void m0_sock__out_hurry(struct m0_sock_conn *conn);
+/** Has all left that is there of the first message, but not all of it? */
+bool m0_sock__out_is_starved(const struct m0_sock_conn *conn);
+/** More is there of a message that is queued. */
+void m0_sock__out_more(struct m0_lnd_tx *tx);
+/** Takes all messages that have not begun out of the queue. */
+void m0_sock__out_move(struct m0_sock_conn *conn, struct m0_list *to);
 /** Ends all messages; the connection is dead. */
 void m0_sock__out_kill(struct m0_sock_conn *conn, int status);
 

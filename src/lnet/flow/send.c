@@ -82,6 +82,7 @@ static void msg_xmit(struct m0_lnet_msg *msg)
 		M0_SET0(&tx->ltx_payload);
 	else
 		tx->ltx_payload = msg->msg_payload;
+	tx->ltx_there = tx->ltx_payload.lpy_bytes;
 	tx->ltx_is_answer = msg->msg_tx.mtx_is_answer;
 	tx->ltx_sink = hdr->lhd_type == M0_LNET_GET ? &msg->msg_payload : NULL;
 	m0_probe_lnet_send(msg->msg_tx.mtx_ni->lni_text,

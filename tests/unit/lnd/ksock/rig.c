@@ -359,11 +359,22 @@ static int up_rx_begin(struct m0_lnd_ni *ni, struct m0_lnd_rx *rx,
 	rx->lr_payload.lpy_bytes = rr->rr_msg.rm_bytes;
 	rx->lr_payload.lpy_offset = rig->rg_offset;
 	rx->lr_cancelled = rig->rg_cancel_at_begin;
+	assert_false(rx->lr_reports);
+	rx->lr_reports = rig->rg_reports;
 	if (rr->rr_msg.rm_bytes > 0)
 		rx->lr_payload.lpy_vec = &rr->rr_vec;
 	rig->rg_rx = rx;
 	++rig->rg_rxs_nr;
 	return 0;
+}
+
+static void up_rx_more(struct m0_lnd_rx *rx, m0_bcount_t bytes)
+{
+	struct rig *rig = ((struct rig_rx *)rx->lr_priv)->rr_rig;
+
+	assert_true(rig->rg_reports && bytes < rx->lr_payload.lpy_bytes);
+	++rig->rg_reports_nr;
+	rig->rg_reported = bytes;
 }
 
 static void up_rx_done(struct m0_lnd_rx *rx, int status,
@@ -409,6 +420,7 @@ static const struct m0_lnd_guess_ops guess_ops = {
 static const struct m0_lnd_up_ops up_ops = { .lu_tx_header = up_tx_header,
 					     .lu_tx_done = up_tx_done,
 					     .lu_rx_begin = up_rx_begin,
+					     .lu_rx_more = up_rx_more,
 					     .lu_rx_done = up_rx_done,
 					     .lu_guess = &guess_ops,
 					     .lu_peer_down = up_peer_down,

@@ -126,6 +126,10 @@ struct rig {
 	size_t                    rg_seg_bytes;
 	m0_bcount_t               rg_offset;
 	bool                      rg_cancel_at_begin;
+	/** The engine wants reports; their number, and bytes of the last. */
+	bool        rg_reports;
+	unsigned    rg_reports_nr;
+	m0_bcount_t rg_reported;
 	/** Not 0: the engine guesses that the next message has so much payload.
 	 * The memory for it is given back as soon as that was wrong. */
 	size_t         rg_guess_bytes;

@@ -118,6 +118,7 @@ void rig_tx_init(struct rig_tx *tx, void *payload, size_t nr, uint8_t mark)
 void rig_xmit(struct rig *rig, struct rig_tx *tx)
 {
 	rig->rg_reactor.rtr_now = rig->rg_now;
+	tx->rt_tx.ltx_there = tx->rt_tx.ltx_payload.lpy_bytes;
 	rig->rg_lnd->ld_ops->ldo_xmit(&rig->rg_ni, &tx->rt_tx);
 	assert_int_equal(tx->rt_done, 0);
 }
