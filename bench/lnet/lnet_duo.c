@@ -359,7 +359,7 @@ static void slots_init(struct bench_duo *d, unsigned at)
 static struct bench_duo *duo_open(enum bench_drive     drive,
 				  struct bench_worker *worker, enum bench_op op,
 				  size_t bytes, unsigned flight,
-				  unsigned credits, bool far)
+				  unsigned credits, bool far, bool cut)
 {
 	static unsigned   serial;
 	struct bench_duo *d = bench_huge(sizeof(*d));
@@ -376,7 +376,7 @@ static struct bench_duo *duo_open(enum bench_drive     drive,
 	d->d_serial = serial++;
 	d->d_far = far;
 	if (far)
-		bench_router_start(d->d_serial, credits);
+		bench_router_start(d->d_serial, credits, cut);
 	sem_init(&d->d_over, 0, 0);
 	node_open(d, 0);
 	node_open(d, 1);
@@ -392,15 +392,17 @@ struct bench_duo *bench_duo_open(enum bench_drive     drive,
 				 size_t bytes, unsigned flight,
 				 unsigned credits)
 {
-	return duo_open(drive, worker, op, bytes, flight, credits, false);
+	return duo_open(drive, worker, op, bytes, flight, credits, false,
+			false);
 }
 
 struct bench_duo *bench_duo_open_far(enum bench_drive     drive,
 				     struct bench_worker *worker,
 				     enum bench_op op, size_t bytes,
-				     unsigned flight, unsigned credits)
+				     unsigned flight, unsigned credits,
+				     bool cut)
 {
-	return duo_open(drive, worker, op, bytes, flight, credits, true);
+	return duo_open(drive, worker, op, bytes, flight, credits, true, cut);
 }
 
 static void compare(struct bench_duo *d)

@@ -38,11 +38,13 @@ struct bench_duo *bench_duo_open(enum bench_drive     drive,
 				 size_t bytes, unsigned flight,
 				 unsigned credits);
 /** Two nodes on different networks, with a router in a process of its own between
- * them, which ends with this one. */
+ * them, which ends with this one.
+ * @param cut  the router has cut-through. */
 struct bench_duo *bench_duo_open_far(enum bench_drive     drive,
 				     struct bench_worker *worker,
 				     enum bench_op op, size_t bytes,
-				     unsigned flight, unsigned credits);
+				     unsigned flight, unsigned credits,
+				     bool cut);
 /** Compares, closes. */
 void              bench_duo_close(struct bench_duo *duo);
 struct bench_case bench_duo_case(struct bench_duo *duo, const char *name);
@@ -81,7 +83,7 @@ struct bench_case bench_raw_case(struct bench_raw *raw, const char *name,
  * program.
  * @param credits  lc_peer_credits; 0: the default.
  */
-void bench_router_start(unsigned serial, unsigned credits);
+void bench_router_start(unsigned serial, unsigned credits, bool cut);
 struct raw_end;
 /** Two `ends` with a relay between them: another process of this program. */
 void bench_relay_start(struct raw_end *ends, size_t bytes);

@@ -52,12 +52,13 @@ static void ready(void)
 
 /* ------------------------------------------------------------------ router -- */
 
-void bench_router_start(unsigned serial, unsigned credits)
+void bench_router_start(unsigned serial, unsigned credits, bool cut)
 {
-	char  text[4][24];
+	char  text[5][24];
 	char  name[] = "lnetvia";
 	char  what[] = "router";
-	char *args[] = { name, what, text[0], text[1], text[2], text[3], NULL };
+	char *args[] = { name,    what,    text[0], text[1],
+			 text[2], text[3], text[4], NULL };
 
 	snprintf(text[0], sizeof(text[0]), "%u", serial);
 	snprintf(text[1], sizeof(text[1]), "%u", credits);
@@ -65,6 +66,7 @@ void bench_router_start(unsigned serial, unsigned credits)
 	/* A router polls as long as nobody else wants its processor. */
 	snprintf(text[3], sizeof(text[3]), "%llu",
 		 (unsigned long long)bench_opt.o_spin_ns);
+	snprintf(text[4], sizeof(text[4]), "%d", cut ? 1 : 0);
 	start(args);
 }
 
@@ -88,6 +90,7 @@ static void router(char **argv)
 	cfg.lc_src_port_max = 0;
 	cfg.lc_src_port_min = 0;
 	cfg.lc_routing.lgc_on = true;
+	cfg.lc_routing.lgc_cut_through = atoi(argv[6]) != 0;
 	if (m0_lnet_open(&lnet, &cfg, why) != 0)
 		bench_die("router: %s", why);
 	ready();
@@ -151,7 +154,7 @@ static void relay(char **argv)
 
 bool bench_hop_main(int argc, char **argv)
 {
-	if (argc == 6 && strcmp(argv[1], "router") == 0)
+	if (argc == 7 && strcmp(argv[1], "router") == 0)
 		router(argv);
 	if (argc == 5 && strcmp(argv[1], "relay") == 0)
 		relay(argv);

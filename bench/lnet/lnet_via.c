@@ -8,12 +8,14 @@
 
 #include "lnet_duo.h"
 #include "../lib/raw_end.h"
+#include "m0/base.h"
 
 static const char usage[] =
 	"lnetvia [-t SLICE_S] [-n SLICES] [-c CPU,CPU] [-s SPIN_NS] TEST\n"
 	"  ping                64 B one way, polled: direct, via\n"
 	"  rate FLIGHT         64 B PUTs, nodes with threads: direct, via\n"
-	"  bulk BYTES FLIGHT   relay, put, get; nodes with threads\n";
+	"  bulk BYTES FLIGHT   relay; put, get without and with cut-through;\n"
+	"                      nodes with threads\n";
 
 enum {
 	MSG_BYTES = 64
@@ -24,9 +26,9 @@ enum {
 static void do_ping(void)
 {
 	struct bench_worker *w = bench_worker_start(bench_opt.o_cpu[1]);
-	struct bench_duo    *via = bench_duo_open_far(BENCH_TURNS, NULL,
-						      BENCH_PING, MSG_BYTES, 1, 0);
-	struct bench_duo    *direct =
+	struct bench_duo    *via = bench_duo_open_far(
+		   BENCH_TURNS, NULL, BENCH_PING, MSG_BYTES, 1, 0, false);
+	struct bench_duo *direct =
 		bench_duo_open(BENCH_POLLED, w, BENCH_PING, MSG_BYTES, 1, 0);
 	struct bench_case c[] = { bench_duo_case(direct, "direct"),
 				  bench_duo_case(via, "via") };
@@ -38,8 +40,9 @@ static void do_ping(void)
 
 static void do_rate(unsigned flight)
 {
-	struct bench_duo *via = bench_duo_open_far(
-		BENCH_THREADS, NULL, BENCH_PUT, MSG_BYTES, flight, flight);
+	struct bench_duo *via = bench_duo_open_far(BENCH_THREADS, NULL,
+						   BENCH_PUT, MSG_BYTES, flight,
+						   flight, false);
 	struct bench_duo *direct = bench_duo_open(
 		BENCH_THREADS, NULL, BENCH_PUT, MSG_BYTES, flight, flight);
 	struct bench_case c[] = { bench_duo_case(direct, "direct"),
@@ -52,19 +55,29 @@ static void do_rate(unsigned flight)
 
 static void do_bulk(size_t bytes, unsigned flight)
 {
+	static const struct {
+		const char   *name;
+		enum bench_op op;
+		bool          cut;
+	} ways[] = { { "put", BENCH_PUT_ACK, false },
+		     { "get", BENCH_GET, false },
+		     { "put-cut", BENCH_PUT_ACK, true },
+		     { "get-cut", BENCH_GET, true } };
 	struct bench_raw *r =
 		bench_raw_open_relayed(BENCH_HEAD_BYTES + bytes, flight);
-	struct bench_duo *put = bench_duo_open_far(
-		BENCH_THREADS, NULL, BENCH_PUT_ACK, bytes, flight, 0);
-	struct bench_duo *get = bench_duo_open_far(BENCH_THREADS, NULL,
-						   BENCH_GET, bytes, flight, 0);
-	struct bench_case c[] = { bench_raw_case(r, "relay", false),
-				  bench_duo_case(put, "put"),
-				  bench_duo_case(get, "get") };
+	struct bench_duo *duos[ARRAY_SIZE(ways)];
+	struct bench_case c[1 + ARRAY_SIZE(ways)];
+	unsigned          i;
 
-	bench_turns(c, 3);
-	bench_duo_close(put);
-	bench_duo_close(get);
+	c[0] = bench_raw_case(r, "relay", false);
+	for (i = 0; i < ARRAY_SIZE(ways); ++i) {
+		duos[i] = bench_duo_open_far(BENCH_THREADS, NULL, ways[i].op,
+					     bytes, flight, 0, ways[i].cut);
+		c[i + 1] = bench_duo_case(duos[i], ways[i].name);
+	}
+	bench_turns(c, ARRAY_SIZE(c));
+	for (i = 0; i < ARRAY_SIZE(ways); ++i)
+		bench_duo_close(duos[i]);
 	bench_raw_close(r);
 }
 

@@ -111,6 +111,9 @@ struct m0_lnet_routing_cfg {
 	/** Drop messages for this node that came by a gateway by which the node
 	 * has no route back (`drop_asym_route`). */
 	bool lgc_drop_asym;
+	/** Send a message of more than 4,096 bytes on when half of it is there,
+	 * to a next hop that is a Colibri node. */
+	bool lgc_cut_through;
 	/** Use routes that are down. For tests of networks only. */
 	bool lgc_use_down;
 };

@@ -108,6 +108,12 @@ struct m0_lnet_routing_info {
 	uint64_t lgi_no_buffer_nr;
 	uint64_t lgi_late_nr;
 	uint64_t lgi_loops_nr;
+	/** lgc_cut_through, as it is now. */
+	bool lgi_cut_through;
+	/** Messages that began to leave before all of them was there, with
+	 * lgc_cut_through, and those of them whose rest did not arrive. */
+	uint64_t lgi_cuts_nr;
+	uint64_t lgi_cuts_broken_nr;
 };
 
 enum {

@@ -32,6 +32,8 @@ enum m0_lnet_tunable {
 	/** As lhc_recovery_limit_ms and lhc_ping_max_ms, in seconds. */
 	M0_LNET_TUNE_RECOVERY_LIMIT,
 	M0_LNET_TUNE_MAX_RECOVERY_PING_INTERVAL,
+	/** As lgc_cut_through: a switch. */
+	M0_LNET_TUNE_CUT_THROUGH,
 	M0_LNET_TUNABLES_NR
 };
 

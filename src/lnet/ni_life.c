@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** Interfaces: adding, starting, stopping, and the calls of their drivers. */
-#include "lnet/lnet_internal.h"
+#include "lnet/flow/cut.h"
 
 static struct m0_lnet_ni *ni_of(struct m0_lnd_ni *lnd_ni)
 {
@@ -60,6 +60,7 @@ const struct m0_lnd_up_ops m0_lnet__up_ops = {
 	.lu_tx_header = m0_lnet__tx_header,
 	.lu_tx_done = m0_lnet__tx_done,
 	.lu_rx_begin = m0_lnet__rx_begin,
+	.lu_rx_more = m0_lnet__rx_more,
 	.lu_rx_done = m0_lnet__rx_done,
 	.lu_peer_down = m0_lnet__peer_down,
 	.lu_ni_status = lu_ni_status,

@@ -411,6 +411,8 @@ static void info_conforms(struct replay *replay, struct replay_item *item,
 	 * since what a peer then may do to us needs discovery. */
 	if ((m->rm_features & M0_LNET_FEAT_DISCOVERY) == 0)
 		info.lpi_features |= M0_LNET_FEAT_MULTI_RAIL;
+	/* The recorded nodes are of Lustre. */
+	info.lpi_features ^= M0_LNET_FEAT_COLIBRI;
 	if (info.lpi_features != m->rm_features ||
 	    info.lpi_nis_nr != m->rm_first_nr ||
 	    info.lpi_pid != M0_LNET_PID_LUSTRE)

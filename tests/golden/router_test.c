@@ -190,6 +190,7 @@ static bool info_is(const struct replay_item *item,
 	 * router does both from the same moment. */
 	if (!state->s_is_routing)
 		nis[0].lpg_up = nis[1].lpg_up = true;
+	info.lpi_features |= M0_LNET_FEAT_COLIBRI;
 	/* Each node counts its own changes. */
 	(void)m0_lnet__ping_encode(&info, buf, sizeof buf);
 	memcpy(buf + M0_LNET_PING_HEADER_BYTES + 8,

@@ -323,6 +323,9 @@ class Routers(Case):
 
 
 class Sets(Case):
+    def cut_through(self, node):
+        return node.json('routing', 'show', '-v4')['colibri']['cut_through']
+
     def test_parameters_change_while_the_node_runs(self):
         node = self.node([(0, 1)])
         for name, value in (('discovery', 0), ('drop_asym_route', 1),
@@ -332,12 +335,17 @@ class Sets(Case):
             self.assert_done(node.run('set', name, str(value)))
             self.assertEqual(node.json('global', 'show')['global'][name], value)
         self.assertEqual(node.json('global', 'show')['global']['lnd_timeout'], 4)
+        # Not in LNet's list, so it is shown with the counters of this node.
+        self.assertEqual(self.cut_through(node), 0)
+        self.assert_done(node.run('set', 'cut_through', '1'))
+        self.assertEqual(self.cut_through(node), 1)
         # LNet ignores it, too.
         self.assert_done(node.run('set', 'recovery_interval', '5'))
         for name, value, *words in (
                 ('retry_count', '20', '-22', 'below transaction_timeout'),
                 ('health_sensitivity', '1001', '-22', '0 to 1000'),
                 ('routing', '2', '-22', 'routing 2', '0 or 1'),
+                ('cut_through', '2', '-22', 'cut_through is 2', '0 to 1'),
                 ('tiny_buffers', '0', '-22', 'tiny_buffers 0', '1 to 1048576'),
                 ('large_buffers', '1048577', '-22', 'large_buffers 1048577'),
                 ('numa_range', '1', '-95', 'cannot be set'),

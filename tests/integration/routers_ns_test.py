@@ -158,10 +158,12 @@ class Hosts(node_ns_test.Case):
 
 
 class Topologies(Hosts):
-    def test_client_router_server(self):
+    def client_router_server(self, *options):
+        """@return what the router counts."""
         self.make_hosts(3)
         a, b = self.wire(0, 1), self.wire(1, 2)
-        router = self.start(1, [self.nid(a, 2), self.nid(b, 1)], '--routing')
+        router = self.start(1, [self.nid(a, 2), self.nid(b, 1)], '--routing',
+                            *options)
         there = ('--routes', f'tcp{b} {self.nid(a, 2)}')
         back = ('--routes', f'tcp {self.nid(b, 1)}')
         client = self.start(0, [self.nid(a, 1)], *there)
@@ -182,6 +184,18 @@ class Topologies(Hosts):
         info = router.json('routing', 'show', '-v4')['colibri']
         self.assertEqual([info[pool]['used'] for pool in
                           ('tiny', 'small', 'large')], [0, 0, 0])
+        return info
+
+    def test_client_router_server(self):
+        info = self.client_router_server()
+        self.assertEqual(info['cut_through'], 0)
+        self.assertEqual(info['cut_through_messages'], 0)
+
+    def test_client_router_server_with_cut_through(self):
+        info = self.client_router_server('--cut-through')
+        self.assertEqual(info['cut_through'], 1)
+        self.assertGreater(info['cut_through_messages'], 0)
+        self.assertEqual(info['cut_through_broken'], 0)
 
     def test_router_is_killed_and_revived_under_load(self):
         self.make_hosts(4)

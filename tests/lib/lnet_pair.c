@@ -31,7 +31,8 @@ static struct pair_node *node_of_ni(const struct m0_lnd_ni *ni)
 
 enum {
 	/** ltx_word[0] of a message that is to end early. */
-	TX_CANCELLED = 1
+	TX_CANCELLED = 1,
+	TX_ABORTED
 };
 
 static void fake_xmit(struct m0_lnd_ni *ni, struct m0_lnd_tx *tx)
@@ -49,6 +50,28 @@ static void fake_tx_cancel(struct m0_lnd_ni *ni, struct m0_lnd_tx *tx)
 	struct pair_node *node = node_of_ni(ni);
 
 	tx->ltx_word[0] = TX_CANCELLED;
+	if (m0_list_contains(&node->pno_held, &tx->ltx_link))
+		m0_list_move_tail(&node->pno_txs, &tx->ltx_link);
+}
+
+static void fake_tx_more(struct m0_lnd_ni *ni, struct m0_lnd_tx *tx)
+{
+	struct pair_node *node = node_of_ni(ni);
+
+	M0_ASSERT(tx->ltx_there <= tx->ltx_payload.lpy_bytes);
+	if (tx->ltx_there == tx->ltx_payload.lpy_bytes &&
+	    m0_list_contains(&node->pno_held, &tx->ltx_link))
+		m0_list_move_tail(&node->pno_txs, &tx->ltx_link);
+}
+
+static void fake_tx_abort(struct m0_lnd_ni *ni, struct m0_lnd_tx *tx,
+			  int status)
+{
+	struct pair_node *node = node_of_ni(ni);
+
+	M0_ASSERT(status == -ECONNABORTED);
+	tx->ltx_word[0] = TX_ABORTED;
+	++node->pno_aborts_nr;
 	if (m0_list_contains(&node->pno_held, &tx->ltx_link))
 		m0_list_move_tail(&node->pno_txs, &tx->ltx_link);
 }
@@ -122,6 +145,8 @@ static const struct m0_lnd_ops fake_ops = {
 	.ldo_ni_stop = fake_ni_stop,
 	.ldo_xmit = fake_xmit,
 	.ldo_tx_cancel = fake_tx_cancel,
+	.ldo_tx_more = fake_tx_more,
+	.ldo_tx_abort = fake_tx_abort,
 	.ldo_peer_drop = fake_peer_drop,
 	.ldo_ni_info = fake_ni_info,
 };
@@ -277,6 +302,16 @@ static void tx_move(struct pair_node *node, struct m0_lnd_tx *tx)
 		ni->ldn_ops->lu_tx_done(tx, -ECANCELED, M0_LND_LOCAL_INTERRUPT);
 		return;
 	}
+	if (tx->ltx_word[0] == TX_ABORTED) {
+		ni->ldn_ops->lu_tx_done(tx, -ECONNABORTED, M0_LND_LOCAL_ERROR);
+		return;
+	}
+	if (tx->ltx_there < tx->ltx_payload.lpy_bytes) {
+		M0_ASSERT(ni->ldn_grows);
+		++node->pno_parts_nr;
+		m0_list_add_tail(&node->pno_held, &tx->ltx_link);
+		return;
+	}
 	payload = frame_fill(&frame, node, tx);
 	if (payload == NULL) {
 		ni->ldn_ops->lu_tx_done(tx, frame.pfr_status,
@@ -400,6 +435,45 @@ static bool rxs_move(struct pair_node *node)
 	}
 	m0_list_splice_tail(&node->pno_rxs, &held);
 	return moved;
+}
+
+unsigned pair_report(struct pair_node *node, m0_bcount_t bytes)
+{
+	struct pair_rx *rx;
+	struct pair_rx *next;
+	unsigned        nr = 0;
+
+	m0_list_for_each_entry_safe(&node->pno_rxs, rx, next, struct pair_rx,
+				    prx_link) {
+		void            *addr = rx->prx_payload;
+		m0_bcount_t      count = rx->prx_bytes;
+		struct m0_bufvec flat = M0_BUFVEC_INIT_BUF(&addr, &count);
+
+		if (!rx->prx_begun || !rx->prx_rx.lr_reports ||
+		    rx->prx_rx.lr_cancelled)
+			continue;
+		(void)m0_bufvec_copy_at(rx->prx_rx.lr_payload.lpy_vec,
+					rx->prx_rx.lr_payload.lpy_offset, &flat,
+					0, bytes);
+		rx->prx_ni->ldn_ops->lu_rx_more(&rx->prx_rx, bytes);
+		++nr;
+	}
+	return nr;
+}
+
+void pair_rx_fail(struct pair_node *node, int status)
+{
+	struct pair_rx *rx;
+	struct pair_rx *next;
+
+	m0_list_for_each_entry_safe(&node->pno_rxs, rx, next, struct pair_rx,
+				    prx_link) {
+		if (!rx->prx_begun)
+			continue;
+		rx->prx_ni->ldn_ops->lu_rx_done(&rx->prx_rx, status,
+						M0_LND_REMOTE_DROPPED);
+		rx_free(rx);
+	}
 }
 
 /* -- the home -------------------------------------------------------------- */
@@ -655,6 +729,7 @@ struct m0_lnd_ni *pair_ni(struct pair_node *node, const char *text)
 				   &ni);
 	M0_ASSERT(rc == 0);
 	ni->ldn_up = true;
+	ni->ldn_grows = true;
 	node->pno_ni[node->pno_nis_nr++] = ni;
 	m0_lnet_engine_ni_up(node->pno_engine, ni);
 	return ni;

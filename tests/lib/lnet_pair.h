@@ -90,6 +90,10 @@ struct pair_node {
 	struct m0_list pno_rxs;
 	/** Payloads stop coming while it is set. */
 	bool pno_rx_hold;
+	/** Messages that the driver got before they were whole, and those of
+	 * them whose rest did not come. They are held until they are whole. */
+	unsigned pno_parts_nr;
+	unsigned pno_aborts_nr;
 	/** Its fault rules damage headers: lengths may be wrong. */
 	bool pno_is_damaged;
 	/** lu_rx_begin said -EPROTO, -EAGAIN; messages to nobody's NID. */
@@ -159,6 +163,11 @@ void pair_run(struct pair *pair, uint64_t ms);
 /** Lets held messages go on (the hook sees them again), and completes slow
  * ones. */
 void pair_release(struct pair *pair);
+/** Brings `bytes` of each payload that stopped coming and reports them, if the engine
+ * wants reports. @return number of messages. */
+unsigned pair_report(struct pair_node *node, m0_bcount_t bytes);
+/** The rest of payloads that stopped coming will not come. */
+void pair_rx_fail(struct pair_node *node, int status);
 /** The driver of `node` has lost the peer `nid`. */
 void pair_peer_down(struct pair_node *node, const char *nid, int status);
 /** A message comes to NI `ni_nr` of `node` from a peer that is no node here. */

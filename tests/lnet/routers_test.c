@@ -35,6 +35,7 @@ static unsigned    credits;
 static bool        check_first;
 static bool        is_inline;
 static bool        is_quick;
+static bool        cuts;
 
 static void tune(struct m0_lnet_cfg *cfg)
 {
@@ -42,6 +43,7 @@ static void tune(struct m0_lnet_cfg *cfg)
 
 	assert_int_equal(m0_lnet_cfg_routes(cfg, routes, why), 0);
 	cfg->lc_routing.lgc_on = is_router;
+	cfg->lc_routing.lgc_cut_through = cuts;
 	cfg->lc_routing.lgc_check_ms = 10000;
 	cfg->lc_routing.lgc_ping_ms = 5000;
 	cfg->lc_routing.lgc_check_first = check_first;
@@ -79,6 +81,7 @@ static void up(void)
 	check_first = false;
 	is_inline = false;
 	is_quick = false;
+	cuts = false;
 }
 
 static void down(void)
@@ -92,9 +95,10 @@ static void down(void)
 }
 
 /** Nodes 0 and 1 are the ends, on tcp and tcp1; 2 and 3 routers between them. */
-static void diamond_up(void)
+static void diamond_up(bool cut)
 {
 	up();
+	cuts = cut;
 	node_add("c", "tcp(10.0.0.1)", "10.0.0.1", 0, 0, false,
 		 "tcp1 10.0.0.2@tcp:0 10.0.0.3@tcp:1");
 	node_add("s", "tcp1(10.1.0.1)", "10.1.0.1", 1, 0, false,
@@ -106,12 +110,17 @@ static void diamond_up(void)
 	m0_sim_run_ms(&sim, 12000);
 }
 
-static uint64_t forwarded(const struct node *node)
+static struct m0_lnet_routing_info routing_of(const struct node *node)
 {
 	struct m0_lnet_routing_info info;
 
 	assert_int_equal(m0_lnet_routing_get(node->n_lnet, &info), 0);
-	return info.lgi_forwarded_nr;
+	return info;
+}
+
+static uint64_t forwarded(const struct node *node)
+{
+	return routing_of(node).lgi_forwarded_nr;
 }
 
 static void no_buffer_is_in_use(const struct node *node)
@@ -124,14 +133,13 @@ static void no_buffer_is_in_use(const struct node *node)
 		assert_int_equal(info.lgi_pools[i].lbi_used_nr, 0);
 }
 
-static void every_size_passes(void **state)
+static void sizes_pass(bool cut)
 {
 	static const size_t sizes[] = { 0, 1, 4096, 4097, 100000, MIB };
 	struct node_window  window;
 	unsigned            i;
 
-	(void)state;
-	diamond_up();
+	diamond_up(cut);
 	node_window_init(&window, &nodes[1], BITS, MIB, -1);
 	for (i = 0; i < ARRAY_SIZE(sizes); ++i) {
 		node_put(&ops[0], &nodes[0], &nodes[1].n_nid, BITS, 0, sizes[i],
@@ -153,6 +161,113 @@ static void every_size_passes(void **state)
 	m0_sim_run_ms(&sim, 1000);
 	node_window_fini(&window);
 	no_buffer_is_in_use(&nodes[2]);
+	assert_true((routing_of(&nodes[2]).lgi_cuts_nr > 0) == cut);
+	assert_int_equal(routing_of(&nodes[2]).lgi_cuts_broken_nr, 0);
+	down();
+}
+
+static void every_size_passes(void **state)
+{
+	(void)state;
+	sizes_pass(false);
+}
+
+static void every_size_passes_with_cut_through(void **state)
+{
+	(void)state;
+	sizes_pass(true);
+}
+
+/* -- messages that break within -------------------------------------------- */
+
+/** A client, a server and a router with cut-through between them; and a client in
+ * reserve. The window of the server has had one message. */
+static void line_up(struct node_window *window)
+{
+	struct m0_sim_stream_cfg slow = wire;
+
+	up();
+	slow.ssc_rate_bytes = 50 * MIB;
+	m0_sim_net_cfg_set(&slow);
+	cuts = true;
+	node_add("c", "tcp(10.0.0.1)", "10.0.0.1", 0, 0, false,
+		 "tcp1 10.0.0.2@tcp");
+	node_add("s", "tcp1(10.1.0.1)", "10.1.0.1", 1, 0, false,
+		 "tcp 10.1.0.2@tcp1");
+	node_add("r", "tcp(10.0.0.2),tcp1(10.1.0.2)", "10.0.0.2 10.1.0.2", 0, 1,
+		 true, "");
+	node_add("d", "tcp(10.0.0.3)", "10.0.0.3", 0, 0, false,
+		 "tcp1 10.0.0.2@tcp");
+	m0_sim_run_ms(&sim, 12000);
+	node_window_init(window, &nodes[1], BITS, MIB, -1);
+	node_put(&ops[0], &nodes[0], &nodes[1].n_nid, BITS, 0, 5000, 1, true);
+	node_op_wait(&ops[0], 10000);
+	assert_int_equal(node_op_result(&ops[0]), 0);
+	node_op_fini(&ops[0]);
+}
+
+/** Sends 1 MiB, until the router has begun to send it on. */
+static void put_half(void)
+{
+	uint64_t before = routing_of(&nodes[2]).lgi_cuts_nr;
+
+	node_put(&ops[0], &nodes[0], &nodes[1].n_nid, BITS, 0, MIB, 2, true);
+	while (routing_of(&nodes[2]).lgi_cuts_nr == before) {
+		assert_false(node_op_is_over(&ops[0]));
+		assert_true(m0_sim_step(&sim));
+	}
+}
+
+/** The other client's message arrives. */
+static void other_put(const struct node_window *window)
+{
+	node_put(&ops[1], &nodes[3], &nodes[1].n_nid, BITS, 0, MIB, 3, true);
+	node_op_wait(&ops[1], 10000);
+	assert_int_equal(node_op_result(&ops[1]), 0);
+	assert_true(node_bytes_are(window->nw_bytes, MIB, 3));
+	node_op_fini(&ops[1]);
+}
+
+static void sender_dies_within_a_message(void **state)
+{
+	struct node_window window;
+
+	(void)state;
+	line_up(&window);
+	put_half();
+	node_die(&nodes[0]);
+	m0_sim_run_ms(&sim, 6000);
+	assert_int_equal(routing_of(&nodes[2]).lgi_cuts_broken_nr, 1);
+	no_buffer_is_in_use(&nodes[2]);
+	/* The server was told, and has its other connections. */
+	assert_int_equal(window.nw_failed_nr, 1);
+	other_put(&window);
+	m0_sim_host_cut(nodes[0].n_host, false);
+	node_open(&nodes[0]);
+	node_op_fini(&ops[0]);
+	node_window_unlink(&window);
+	m0_sim_run_ms(&sim, 1000);
+	node_window_fini(&window);
+	down();
+}
+
+static void next_hop_dies_within_a_message(void **state)
+{
+	struct node_window window;
+
+	(void)state;
+	line_up(&window);
+	put_half();
+	node_die(&nodes[1]);
+	m0_sim_run_ms(&sim, 120000);
+	no_buffer_is_in_use(&nodes[2]);
+	assert_int_equal(routing_of(&nodes[2]).lgi_cuts_broken_nr, 0);
+	m0_sim_run_ms(&sim, 160000);
+	assert_true(node_op_result(&ops[0]) < 0);
+	node_op_fini(&ops[0]);
+	m0_sim_host_cut(nodes[1].n_host, false);
+	node_open(&nodes[1]);
+	node_window_fini(&window);
 	down();
 }
 
@@ -181,7 +296,7 @@ static void router_dies_and_returns(void **state)
 	uint64_t           by_second;
 
 	(void)state;
-	diamond_up();
+	diamond_up(false);
 	node_window_init(&window, &nodes[1], BITS, MIB, -1);
 	assert_int_equal(puts_run(OPS_NR), OPS_NR);
 	assert_true(forwarded(&nodes[2]) >= OPS_NR);
@@ -209,7 +324,7 @@ static void router_switched_off_loses_nothing(void **state)
 	unsigned                    i;
 
 	(void)state;
-	diamond_up();
+	diamond_up(false);
 	node_window_init(&window, &nodes[1], BITS, MIB, -1);
 	for (i = 0; i < OPS_NR; ++i)
 		node_put(&ops[i], &nodes[0], &nodes[1].n_nid, BITS, 0, MIB / 4,
@@ -324,7 +439,7 @@ static void route_that_is_refused_says_why(void **state)
 	char                      why[M0_LNET_WHY_BYTES] = "";
 
 	(void)state;
-	diamond_up();
+	diamond_up(false);
 	assert_int_equal(m0_lnet_nid_parse(&attr.lra_gateway, "10.9.0.1@tcp9"),
 			 0);
 	assert_int_equal(m0_lnet_route_add(nodes[0].n_lnet, &attr, why),
@@ -533,6 +648,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_size_passes),
+		cmocka_unit_test(every_size_passes_with_cut_through),
+		cmocka_unit_test(sender_dies_within_a_message),
+		cmocka_unit_test(next_hop_dies_within_a_message),
 		cmocka_unit_test(router_dies_and_returns),
 		cmocka_unit_test(router_switched_off_loses_nothing),
 		cmocka_unit_test(

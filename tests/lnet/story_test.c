@@ -101,7 +101,7 @@ static void ping_is_answered(void **state)
 	assert_true(m0_lnet_nid_eq(&probe.pr_nids[0], &b.n_nid));
 	assert_true(probe.pr_nids_up[0]);
 	assert_int_equal(probe.pr_pid, M0_LNET_PID_LUSTRE);
-	assert_int_equal(probe.pr_features, 0x1e);
+	assert_int_equal(probe.pr_features, 0x4000001e);
 	/* SYN, HELLO, GET: three times there and back. */
 	assert_in_range(probe.pr_took_ns, 300 * 1000, 2000 * 1000);
 	/* Its own NID, through its own sockets or lo. */

@@ -205,6 +205,9 @@ static void routing_more(struct json_t                     *tree,
 	jout_num(object, "drop_no_buffer", info->lgi_no_buffer_nr);
 	jout_num(object, "drop_late", info->lgi_late_nr);
 	jout_num(object, "drop_loop", info->lgi_loops_nr);
+	jout_num(object, "cut_through", info->lgi_cut_through ? 1 : 0);
+	jout_num(object, "cut_through_messages", info->lgi_cuts_nr);
+	jout_num(object, "cut_through_broken", info->lgi_cuts_broken_nr);
 }
 
 static int routing_show(const struct ctl_request *req, struct m0_lnet *lnet,

@@ -14,7 +14,8 @@ enum {
 	KEY_CHECK_FIRST,
 	KEY_USE_ASYM,
 	KEY_DROP_ASYM,
-	KEY_USE_DOWN
+	KEY_USE_DOWN,
+	KEY_CUT_THROUGH
 };
 
 static const struct argp_option router_options[] = {
@@ -46,6 +47,10 @@ static const struct argp_option router_options[] = {
 	  0 },
 	{ "drop-asym-route", KEY_DROP_ASYM, NULL, 0,
 	  "Drop messages from a gateway by which there is no route back", 0 },
+	{ "cut-through", KEY_CUT_THROUGH, NULL, 0,
+	  "Send a large message on when half of it is there, to Colibri nodes "
+	  "only",
+	  0 },
 	{ "use-down-routes", KEY_USE_DOWN, NULL, 0,
 	  "Use routes that are down; for tests of networks only", 0 },
 	{ 0 },
@@ -102,6 +107,9 @@ static error_t router_option(int key, char *arg, struct argp_state *state)
 		break;
 	case KEY_DROP_ASYM:
 		cfg->lgc_drop_asym = true;
+		break;
+	case KEY_CUT_THROUGH:
+		cfg->lgc_cut_through = true;
 		break;
 	case KEY_USE_DOWN:
 		cfg->lgc_use_down = true;

@@ -7,13 +7,23 @@
  * the message is not read, and its connection waits, for HELD_NS at the longest: then
  * the message is dropped. What has a buffer leaves within the time of the driver, or
  * is dropped.
+ *
+ * With cut-through a large message leaves when half of it is there, if the next hop is
+ * a Colibri node. It keeps its buffer, and its sender gets the acknowledgement of the
+ * driver when all of it has arrived. If the rest does not arrive, the driver closes a
+ * connection to the next hop, because a part of a message cannot be taken back. A node
+ * of Lustre would close all connections of this node then.
  */
+#include "lnet/flow/cut.h"
 #include "lnet/flow/forward.h"
 #include "lnet/flow/select.h"
 
 /** A message that has waited so long for a buffer is dropped, so that what stands
  * behind it is read. A next hop that has taken no message for so long is stuck. */
 #define HELD_NS (10 * M0_TIME_ONE_SECOND)
+/** A message that leaves while it arrives has this time to arrive: others wait behind
+ * it. */
+#define CUT_NS (5 * M0_TIME_ONE_SECOND)
 /** Pause between two searches for messages to next hops that are stuck. */
 #define RETURN_NS M0_TIME_ONE_SECOND
 
@@ -150,6 +160,8 @@ static void fwd_begin(struct m0_lnet_fwd *fwd, struct m0_lnet_ni *ni,
 			max_check(hop->lpn_fwds_max, hop->lpn_fwds_nr);
 	}
 	fwd->fwd_has_credit = hop != NULL;
+	fwd->fwd_is_cut = false;
+	M0_SET0(&fwd->fwd_timer);
 	fwd->fwd_to = to;
 	if (to != NULL) {
 		m0_lnet__lpni_hold(eng, to);
@@ -161,6 +173,8 @@ static void fwd_begin(struct m0_lnet_fwd *fwd, struct m0_lnet_ni *ni,
 	rx->lr_words[M0_LNET__RX_WAITS] = 0;
 	rx->lr_payload = msg->msg_payload;
 	rx->lr_discard_bytes = 0;
+	rx->lr_reports = eng->le_cfg.lec_route.lrc_cut_through &&
+			 fwd->fwd_pool == M0_LNET_POOL_LARGE;
 }
 
 static void fwd_end(struct m0_lnet_fwd *fwd)
@@ -171,6 +185,7 @@ static void fwd_end(struct m0_lnet_fwd *fwd)
 	struct m0_lnet_lpni   *to = fwd->fwd_to;
 
 	M0_PRE(msg->msg_rx.mrx_lnd == NULL && !msg->msg_tx.mtx_sending);
+	m0_lnet__timer_cancel(eng, &fwd->fwd_timer);
 	credit_return(fwd);
 	msg->msg_rx.mrx_asked_by = NULL;
 	if (hop != NULL)
@@ -250,12 +265,114 @@ static void out_end(struct m0_lnet_fwd *fwd, int status)
 		to->lpn_fwds_left_at = fwd->fwd_msg.msg_engine->le_now;
 }
 
+/* -- cut-through ----------------------------------------------------------- */
+
+/** Returns true if the message may leave before it has arrived: its next hop is a
+ * Colibri node, whose driver takes it, and no other message is before it. */
+static bool may_cut(const struct m0_lnet_msg *msg)
+{
+	const struct m0_lnet_engine *eng = msg->msg_engine;
+	const struct m0_lnet_lpni   *hop = msg->msg_rx.mrx_asked_by;
+	const struct m0_lnet_lpni   *to;
+	struct m0_lnet__path         path;
+
+	if (!eng->le_cfg.lec_route.lrc_cut_through || eng->le_faults != NULL ||
+	    eng->le_shutdown)
+		return false;
+	path = m0_lnet__forward_select(eng, &msg->msg_hdr,
+				       hop == NULL ? NULL : hop->lpn_peer);
+	to = path.pth_lpni != NULL
+		     ? path.pth_lpni
+		     : m0_lnet__lpni_find(eng, &msg->msg_hdr.lhd_dest_nid);
+	return path.pth_ni != NULL && to != NULL &&
+	       path.pth_ni->lni_lnd.ldn_grows && path.pth_ni->lni_credits > 0 &&
+	       to->lpn_credits > 0 &&
+	       (to->lpn_peer->lpe_features & M0_LNET_FEAT_COLIBRI) != 0;
+}
+
+/** The rest of a message has not arrived in time. */
+static void cut_late(struct m0_lnet_engine *eng, struct m0_lnet_timer *timer,
+		     m0_time_t now)
+{
+	struct m0_lnet_fwd *fwd =
+		container_of(timer, struct m0_lnet_fwd, fwd_timer);
+
+	(void)eng;
+	(void)now;
+	if (fwd->fwd_msg.msg_rx.mrx_lnd != NULL)
+		m0_lnet__rx_cut(&fwd->fwd_msg, -ETIMEDOUT);
+}
+
+static void cut_begin(struct m0_lnet_fwd *fwd, m0_bcount_t there)
+{
+	struct m0_lnet_msg    *msg = &fwd->fwd_msg;
+	struct m0_lnet_engine *eng = msg->msg_engine;
+
+	fwd->fwd_is_cut = true;
+	fwd->fwd_timer.ltm_fire = cut_late;
+	m0_lnet__timer_arm(eng, &fwd->fwd_timer,
+			   m0_time_add(eng->le_now, CUT_NS));
+	++m0_lnet__router(eng)->lrr_cuts_nr;
+	msg->msg_tx.mtx_sending = true;
+	msg->msg_tx.mtx_lnd.ltx_there = there;
+	out_begin(fwd);
+	m0_lnet__send(msg);
+}
+
+void m0_lnet__rx_more(struct m0_lnd_rx *rx, m0_bcount_t bytes)
+{
+	struct m0_lnet_msg *msg = rx->lr_priv;
+
+	if (msg == NULL)
+		return;
+	M0_PRE(msg->msg_rx.mrx_lnd == rx && bytes < msg->msg_rlength);
+	if (fwd_of(msg)->fwd_is_cut)
+		m0_lnet__send_more(msg, bytes);
+	else if (bytes >= msg->msg_rlength / 2 && may_cut(msg))
+		cut_begin(fwd_of(msg), bytes);
+}
+
+/** A message that has begun to leave is there, or (status) a part is missing. */
+static void cut_come(struct m0_lnet_fwd *fwd, int status)
+{
+	struct m0_lnet_msg    *msg = &fwd->fwd_msg;
+	struct m0_lnet_engine *eng = msg->msg_engine;
+
+	M0_PRE(fwd->fwd_is_cut && msg->msg_tx.mtx_sending);
+	if (status == 0) {
+		fwd->fwd_out_at = eng->le_now;
+		m0_lnet__send_more(msg, msg->msg_rlength);
+		return;
+	}
+	++m0_lnet__router(eng)->lrr_cuts_broken_nr;
+	m0_lnet__send_abort(msg);
+}
+
+/** The next hop does not take the message, so the driver discards what still
+ * arrives. */
+static void cut_drop(struct m0_lnet_msg *msg)
+{
+	struct m0_lnd_rx *rx = msg->msg_rx.mrx_lnd;
+
+	if (rx == NULL)
+		return;
+	rx->lr_cancelled = true;
+	rx->lr_priv = NULL;
+	msg->msg_rx.mrx_lnd = NULL;
+}
+
+/* -- whole ----------------------------------------------------------------- */
+
 void m0_lnet__forward_come(struct m0_lnet_msg *msg, int status)
 {
 	struct m0_lnet_engine *eng = msg->msg_engine;
 	struct m0_lnet_fwd    *fwd = fwd_of(msg);
 
 	M0_PRE(msg->msg_rx.mrx_lnd == NULL && status <= 0);
+	if (fwd->fwd_is_cut) {
+		cut_come(fwd, status);
+		return;
+	}
 	if (status != 0 || eng->le_shutdown ||
 	    m0_lnet__router(eng)->lrr_state == M0_LNET_ROUTING_OFF) {
 		++eng->le_stats.ls_drop_count;
@@ -264,6 +381,7 @@ void m0_lnet__forward_come(struct m0_lnet_msg *msg, int status)
 		return;
 	}
 	msg->msg_tx.mtx_sending = true;
+	msg->msg_tx.mtx_lnd.ltx_there = msg->msg_hdr.lhd_payload_bytes;
 	out_begin(fwd);
 	m0_lnet__send(msg);
 }
@@ -274,6 +392,8 @@ void m0_lnet__forward_sent(struct m0_lnet_msg *msg, int status)
 	struct m0_lnet_router *router = m0_lnet__router(eng);
 
 	M0_PRE(!msg->msg_tx.mtx_sending && status <= 0);
+	M0_PRE(status < 0 || msg->msg_rx.mrx_lnd == NULL);
+	cut_drop(msg);
 	out_end(fwd_of(msg), status);
 	if (status == 0) {
 		++router->lrr_forwarded_nr;

@@ -9,6 +9,7 @@
  */
 #include "lnet/fault/fault.h"
 #include "lnet/flow/again.h"
+#include "lnet/flow/cut.h"
 #include "lnet/health/health.h"
 #include "lnet/route/route.h"
 
@@ -82,7 +83,8 @@ static void msg_xmit(struct m0_lnet_msg *msg)
 		M0_SET0(&tx->ltx_payload);
 	else
 		tx->ltx_payload = msg->msg_payload;
-	tx->ltx_there = tx->ltx_payload.lpy_bytes;
+	if (M0_LIKELY(!msg->msg_tx.mtx_is_forward))
+		tx->ltx_there = tx->ltx_payload.lpy_bytes;
 	tx->ltx_is_answer = msg->msg_tx.mtx_is_answer;
 	tx->ltx_sink = hdr->lhd_type == M0_LNET_GET ? &msg->msg_payload : NULL;
 	m0_probe_lnet_send(msg->msg_tx.mtx_ni->lni_text,
@@ -479,6 +481,35 @@ void m0_lnet__send_cancel(struct m0_lnet_msg *msg)
 		ni = &msg->msg_tx.mtx_ni->lni_lnd;
 		ni->ldn_lnd->ld_ops->ldo_tx_cancel(ni, &msg->msg_tx.mtx_lnd);
 	}
+}
+
+void m0_lnet__send_more(struct m0_lnet_msg *msg, m0_bcount_t there)
+{
+	struct m0_lnd_ni *ni;
+
+	M0_PRE(msg->msg_tx.mtx_sending && msg->msg_tx.mtx_is_forward);
+	M0_PRE(there >= msg->msg_tx.mtx_lnd.ltx_there);
+	msg->msg_tx.mtx_lnd.ltx_there = there;
+	if (msg->msg_state != M0_LNET_MSG_LEAVING)
+		return;
+	ni = &msg->msg_tx.mtx_ni->lni_lnd;
+	ni->ldn_lnd->ld_ops->ldo_tx_more(ni, &msg->msg_tx.mtx_lnd);
+}
+
+void m0_lnet__send_abort(struct m0_lnet_msg *msg)
+{
+	struct m0_lnd_ni *ni;
+
+	M0_PRE(msg->msg_tx.mtx_sending && msg->msg_tx.mtx_is_forward);
+	if (msg->msg_state != M0_LNET_MSG_LEAVING) {
+		m0_lnet__send_cancel(msg);
+		return;
+	}
+	/* The next hop is not to blame. */
+	msg->msg_tx.mtx_cancelled = true;
+	ni = &msg->msg_tx.mtx_ni->lni_lnd;
+	ni->ldn_lnd->ld_ops->ldo_tx_abort(ni, &msg->msg_tx.mtx_lnd,
+					  -ECONNABORTED);
 }
 
 /* -- from the driver ------------------------------------------------------- */

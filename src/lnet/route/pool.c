@@ -206,6 +206,9 @@ void m0_lnet_engine_routing_get(const struct m0_lnet_engine *eng,
 	ret->lgi_no_buffer_nr = router->lrr_no_buffer_nr;
 	ret->lgi_late_nr = router->lrr_late_nr;
 	ret->lgi_loops_nr = router->lrr_loops_nr;
+	ret->lgi_cut_through = eng->le_cfg.lec_route.lrc_cut_through;
+	ret->lgi_cuts_nr = router->lrr_cuts_nr;
+	ret->lgi_cuts_broken_nr = router->lrr_cuts_broken_nr;
 	for (i = 0; i < M0_LNET_POOLS_NR; ++i) {
 		pool = &router->lrr_pools[i];
 		ret->lgi_pools[i] = (struct m0_lnet_pool_info){

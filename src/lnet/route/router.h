@@ -27,6 +27,10 @@ struct m0_lnet_fwd {
 	struct m0_lnet_lpni *fwd_to;
 	/** A router credit of the peer that it came by is taken for it. */
 	bool fwd_has_credit;
+	/** The message has begun to leave before it was whole; fwd_timer ends
+	 * it if the rest does not arrive. */
+	bool                 fwd_is_cut;
+	struct m0_lnet_timer fwd_timer;
 	/** Time since when it is whole. */
 	m0_time_t        fwd_out_at;
 	void            *fwd_addr;
@@ -64,6 +68,8 @@ struct m0_lnet_router {
 	uint64_t lrr_no_buffer_nr;
 	uint64_t lrr_late_nr;
 	uint64_t lrr_loops_nr;
+	uint64_t lrr_cuts_nr;
+	uint64_t lrr_cuts_broken_nr;
 	/** Time when router credits may be returned next, without which there
 	 * are none. */
 	m0_time_t lrr_return_at;

@@ -58,7 +58,8 @@ static struct ping *ping_of(const struct m0_lnet_engine *eng)
 
 static uint32_t base_features(const struct m0_lnet_engine *eng)
 {
-	uint32_t features = M0_LNET_FEAT_NI_STATUS | M0_LNET_FEAT_MULTI_RAIL;
+	uint32_t features = M0_LNET_FEAT_NI_STATUS | M0_LNET_FEAT_MULTI_RAIL |
+			    M0_LNET_FEAT_COLIBRI;
 
 	if (m0_lnet__router(eng)->lrr_state != M0_LNET_ROUTING_ON)
 		features |= M0_LNET_FEAT_RTE_DISABLED;

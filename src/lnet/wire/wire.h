@@ -90,7 +90,9 @@ enum m0_lnet_feature {
 	M0_LNET_FEAT_DISCOVERY = 0x10,
 	M0_LNET_FEAT_LARGE_ADDR = 0x20,
 	M0_LNET_FEAT_PRIMARY_LARGE = 0x40,
-	M0_LNET_FEAT_METADATA = 0x80
+	M0_LNET_FEAT_METADATA = 0x80,
+	/** A Colibri node. Nodes of Lustre ignore bits that they do not know. */
+	M0_LNET_FEAT_COLIBRI = 0x40000000
 };
 
 enum {

@@ -193,7 +193,7 @@ static void discovery_of_ipv4_and_ipv6_makes_one_peer(void **state)
 	peer = peer_of(one, "10.0.0.2@tcp");
 	assert_ptr_equal(peer, peer_of(one, "fd77::2@tcp"));
 	assert_nid(&peer->lpe_primary, "10.0.0.2@tcp");
-	assert_int_equal(peer->lpe_features, 0x3e);
+	assert_int_equal(peer->lpe_features, 0x4000003e);
 	assert_int_equal(nids_nr(peer), 2);
 	assert_int_equal(pair_frame(pair, 1, M0_LNET_REPLY, 0)->pfr_bytes, 72);
 	assert_int_equal(events_nr(two, M0_LNET_EV_PUT), 1);

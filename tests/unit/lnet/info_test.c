@@ -86,7 +86,7 @@ static void picture_shows_nis_peers_and_queues(void **state)
 		put_to(one, "10.0.0.3@tcp", 100);
 	pair_run(pair, 10);
 	assert_int_equal(m0_lnet_engine_info(one->pno_engine, &info), 0);
-	assert_int_equal(info->li_features, 0x1e);
+	assert_int_equal(info->li_features, 0x4000001e);
 	assert_int_equal(info->li_pid, M0_LNET_PID_LUSTRE);
 	assert_int_equal(info->li_seq, 2);
 	assert_int_equal(info->li_nis_nr, 2);

@@ -81,13 +81,14 @@ static uint32_t features_with(bool discovery, const char *nid, const char *more)
 static void features_are_as_nids_and_discovery_need(void **state)
 {
 	(void)state;
-	assert_int_equal(features_with(true, "10.0.0.1@tcp", NULL), 0x1e);
-	assert_int_equal(features_with(false, "10.0.0.1@tcp", NULL), 0x0e);
+	assert_int_equal(features_with(true, "10.0.0.1@tcp", NULL), 0x4000001e);
+	assert_int_equal(features_with(false, "10.0.0.1@tcp", NULL),
+			 0x4000000e);
 	assert_int_equal(features_with(true, "10.0.0.1@tcp", "fd77::1@tcp"),
-			 0x3e);
-	assert_int_equal(features_with(true, "fd77::1@tcp", NULL), 0x7e);
+			 0x4000003e);
+	assert_int_equal(features_with(true, "fd77::1@tcp", NULL), 0x4000007e);
 	assert_int_equal(features_with(true, "fd77::1@tcp", "10.0.0.1@tcp"),
-			 0x7e);
+			 0x4000007e);
 }
 
 /* The answer is cut to any length, from any offset, and never refused. */

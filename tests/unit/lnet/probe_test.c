@@ -35,7 +35,7 @@ static void probe_ping_tells_all_and_keeps_nothing(void **state)
 	assert_nid(&probe.pr_primary, "10.0.0.2@tcp");
 	assert_nid(&probe.pr_nids[1], "fd77::2@tcp");
 	assert_true(probe.pr_nids_up[1]);
-	assert_int_equal(probe.pr_features, 0x3e);
+	assert_int_equal(probe.pr_features, 0x4000003e);
 	assert_int_equal(probe.pr_pid, M0_LNET_PID_LUSTRE);
 	/* Its features say so, but our own record does not. */
 	assert_false(probe.pr_multi_rail);

@@ -238,8 +238,8 @@ static void feed_part(struct rig_stream *his, uint64_t cookie, size_t nr)
 
 static void feed_rest(struct rig_stream *his, size_t from, size_t nr)
 {
-	assert_int_equal(
-		rig_feed(&rig, his, bytes_in + RIG_HEAD_V3 + from, nr), nr);
+	assert_int_equal(rig_feed(&rig, his, bytes_in + RIG_HEAD_V3 + from, nr),
+			 nr);
 }
 
 static void payload_is_reported_while_it_arrives(void **state)
