@@ -166,7 +166,7 @@ struct m0_lnd_ni {
 	/** Set by the driver in ldo_ni_start: it takes a message of which only
 	 * a part of the payload is there (ltx_there), and has ldo_tx_more and
 	 * ldo_tx_abort. */
-	bool                        ldn_grows;
+	bool ldn_grows;
 	/** Set by the driver in ldo_ni_start: how long a peer may make no
 	 * progress, which bounds how long a router keeps a message that is to
 	 * leave by this interface. 0: the driver has no such time. */

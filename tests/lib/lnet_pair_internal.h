@@ -13,6 +13,9 @@ struct pair_md {
 };
 
 /** A message of the pool; NULL: pno_msgs_max are in use. */
-struct m0_lnet_msg *pair__msg_get(struct m0_lnet_engine *eng);
+struct m0_lnet_msg                  *pair__msg_get(struct m0_lnet_engine *eng);
+extern const struct m0_lnet_home_ops pair__home_ops;
+/** Keeps the events that MDs have posted. @return there was one. */
+bool pair__events_take(struct pair_node *node);
 
 #endif /* M0_TESTS_LIB_LNET_PAIR_INTERNAL_H */

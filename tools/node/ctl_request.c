@@ -57,11 +57,11 @@ bool ctl_verb_changes(enum ctl_verb verb)
 {
 	return M0_IN(verb, (CTL_DISCOVER, CTL_STATS_RESET, CTL_CONFIG_IMPORT,
 			    CTL_CONFIG_CONFIRM, CTL_CONFIG_UNDO)) ||
-	       M0_IN(verb, (CTL_ROUTE_ADD, CTL_ROUTE_DEL, CTL_UDSP_ADD, CTL_UDSP_DEL,
-			    CTL_SET, CTL_NET_SET,
-			    CTL_NET_ADD, CTL_NET_DEL, CTL_PEER_ADD,
-			    CTL_PEER_DEL, CTL_PEER_SET, CTL_FAULT_ADD,
-			    CTL_FAULT_DEL, CTL_FAULT_RESET));
+	       M0_IN(verb,
+		     (CTL_ROUTE_ADD, CTL_ROUTE_DEL, CTL_UDSP_ADD, CTL_UDSP_DEL,
+		      CTL_SET, CTL_NET_SET, CTL_NET_ADD, CTL_NET_DEL,
+		      CTL_PEER_ADD, CTL_PEER_DEL, CTL_PEER_SET, CTL_FAULT_ADD,
+		      CTL_FAULT_DEL, CTL_FAULT_RESET));
 }
 
 void ctl_request_init(struct ctl_request *req, enum ctl_verb verb)
