@@ -541,7 +541,7 @@ static void link_that_goes_down_is_reported(void **state)
 	struct m0_lnet_route_info infos[2];
 
 	(void)state;
-	diamond_up();
+	diamond_up(false);
 	assert_true(ni_info(&nodes[2], 2).nii_up);
 	m0_sim_link_up("10.1.0.2", false);
 	m0_sim_run_ms(&sim, 100);
