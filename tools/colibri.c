@@ -19,11 +19,8 @@ static const struct {
 	const char *instead;
 } others[] = {
 	{ "lnet", "`colibri node' is a node as long as it runs" },
-	{ "import", "the configuration of a node is the options of `colibri "
-		    "node'" },
-	{ "export", "`colibri net show', `peer show' and `global show' print "
-		    "what a node has" },
-	{ "udsp", "nodes have no selection policies yet" },
+	{ "import", "`colibri config import' makes a node what a file says" },
+	{ "export", "`colibri config export' prints what a node has" },
 };
 
 static const char *instead_of(const char *word)

@@ -28,6 +28,8 @@ BASE = {
     'cpt-of-nid': (NID,),
     'ping': (NID,),
     'discover': (NID,),
+    'udsp add': ('--dst', 'tcp'),
+    'udsp del': ('--idx', '0'),
     'fault drop': ('del',),
     'fault delay': ('del',),
 }
@@ -45,9 +47,12 @@ VALUES = {
     '--state': '1', '--source': ME, '-s': NID, '--dest': NID, '-d': NID,
     '--rate': '1', '-r': '1', '--interval': '1', '-i': '1', '--portal': '1',
     '--message': 'PUT', '--health_error': 'random', '--latency': '1',
-    '--timeout': '1',
+    '--timeout': '1', '--src': 'tcp', '--rte': NID, '--idx': '0',
 }
 LINES = {
+    ('udsp add', '--dst'): ('--dst', NID),
+    ('udsp del', '--all'): ('--all',),
+    ('udsp del', '--idx'): ('--idx', '0'),
     ('net add', '--net'): ('--net', 'tcp1'),
     ('net add', '--nid'): ('--nid', NID),
     ('net del', '--net'): ('--net', 'tcp1'),
@@ -238,7 +243,8 @@ class Words(Case):
             text = self.text(word)
             for name in ('lnet', 'net', 'cpt-of-nid'):
                 self.assertRegex(text, rf'(?m)(^|\s){name} ')
-            self.assertNotIn('udsp', text)
+            self.assertRegex(text, r'(?m)(^|\s)udsp ')
+            self.assertNotIn('service-id', text)
 
     def test_help_of_each_verb(self):
         text = self.text('help')
@@ -336,6 +342,23 @@ class Golden(Case):
                              ['route']), 1)
         words = [nid if '@' in word else word for word in delete.split()]
         self.assertEqual(self.text(*words), '')
+
+    def test_configuration(self):
+        self.node()
+        path = self.path('backup')
+        self.assertEqual(self.text('export', '--backup', path), '')
+        with open(path, encoding='utf-8') as file:
+            self.assertEqual(file.read().rstrip('\n'),
+                             self.text('export', '--backup'))
+        self.assertEqual(self.text('import', path), '')
+        done = subprocess.run([self.link, 'import'], env=self.env, check=True,
+                              input=b'global: {retry_count: 1}\n',
+                              stdout=subprocess.PIPE, timeout=cli.PATIENCE)
+        self.assertEqual(done.stdout, b'~ global retry_count 2 -> 1\n')
+        for option in ('--show', '--exec'):
+            self.assert_refused(self.lnetctl('import', option, path), 2,
+                                'manage:\n-     import:\n      errno: -22',
+                                option)
 
     def test_failures(self):
         self.node()

@@ -8,7 +8,7 @@
 
 /**
  * A verb, or a word of one. lv_run, or a command of `colibri`, does it; if there is
- * neither, or if this build has no such command, lv_why is printed.
+ * neither, lv_why is printed.
  */
 struct lnetctl_verb {
 	const char *lv_verb;

@@ -9,11 +9,6 @@
 	{                                    \
 		verb, NULL, verb, NULL, NULL \
 	}
-#define LATER(verb, word, command)                                \
-	{                                                         \
-		verb, word, command, NULL,                        \
-			"this build has no `colibri " command "'" \
-	}
 #define NOT_HERE(verb, why)                 \
 	{                                   \
 		verb, NULL, NULL, NULL, why \
@@ -31,8 +26,8 @@ const struct lnetctl_verb lnetctl_verbs[] = {
 	COMMAND("net", "set"),
 	COMMAND("routing", "show"),
 	OPERANDS("set"),
-	LATER("import", NULL, "config import"),
-	LATER("export", NULL, "config export"),
+	{ "import", NULL, "config import", NULL, NULL },
+	{ "export", NULL, "config export", NULL, NULL },
 	COMMAND("stats", "show"),
 	COMMAND("stats", "reset"),
 	COMMAND("debug", "recovery"),
@@ -47,9 +42,9 @@ const struct lnetctl_verb lnetctl_verbs[] = {
 	OPERANDS("ping"),
 	OPERANDS("discover"),
 	NOT_HERE("service-id", "it names services of InfiniBand in the kernel"),
-	LATER("udsp", "add", "udsp add"),
-	LATER("udsp", "del", "udsp del"),
-	LATER("udsp", "show", "udsp show"),
+	COMMAND("udsp", "add"),
+	COMMAND("udsp", "del"),
+	COMMAND("udsp", "show"),
 	COMMAND("fault", "drop"),
 	COMMAND("fault", "delay"),
 	NOT_HERE("setup-mrrouting",
@@ -70,6 +65,10 @@ const struct lnetctl_verb lnetctl_verbs[] = {
 const struct lnetctl_option lnetctl_options[] = {
 	{ "lnet", "configure", "all", false, NULL },
 	{ "lnet", "configure", "large", false, NULL },
+	{ "import", NULL, "show", false,
+	  "`lnetctl export' prints what the node has" },
+	{ "import", NULL, "exec", false,
+	  "`lnetctl ping' and `lnetctl discover' do what it is for" },
 	{ "net", "add", "ip2net", true, IP2NETS },
 	{ "net", "add", "cpt", true, NULL },
 	{ "net", "add", "skip-mr-route-setup", false, NULL },
