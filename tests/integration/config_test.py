@@ -218,20 +218,51 @@ class Changes(Case):
         self.assertEqual(self.config(again, 'export', '--backup'), text)
 
     def test_export_of_lnetctl_is_imported(self):
-        """But for its rules and its interface, which is not there."""
+        """But for its interface, which is not there."""
         golden = os.path.join(os.path.dirname(__file__), '..', 'golden',
                               'conf', 'export-backup.yaml')
         with open(golden, encoding='utf-8') as file:
             text = file.read()
         node = self.plain()
         text = text.replace('0: eth1', f'0: {lnet.address(1)}')
-        done = node.run('config', 'import', self.file(text))
-        self.refused(done, 2, 'rules of section udsp')
-        text = text[:text.index('udsp:')]
         path = self.file(text)
         self.config(node, 'import', path)
         self.assertEqual(self.diff(node, path), '')
         self.assertEqual(len(node.json('peer', 'list')['peer list']), 4)
+        rules = text[text.index('udsp:'):].rstrip('\n') + '\n'
+        shown = node.run('udsp', 'show').stdout.decode()
+        self.assertEqual(shown, rules)
+        self.assertTrue(self.config(node, 'export').endswith(shown))
+        self.config(node, 'export', '--backup', path)
+        self.assertEqual(self.diff(node, path), '')
+        self.assert_done(node.run('udsp', 'del', '--all'))
+        self.assertEqual(len(self.config(node, 'import', path).splitlines()), 3)
+        self.assertEqual(node.run('udsp', 'show').stdout.decode(), shown)
+
+    def test_rules(self):
+        def idx():
+            return [(rule.get('src'), rule.get('dst'))
+                    for rule in node.json('udsp', 'show')['udsp']]
+        rules = 'udsp:\n- src: tcp\n- dst: tcp1\n- src: tcp2\n'
+        node = self.node(self.text() + rules)
+        first = [('tcp', None), (None, 'tcp1'), ('tcp2', None)]
+        self.assertEqual(idx(), first)
+        self.assertEqual(self.diff(node), '')
+        other = self.file('udsp:\n- src: tcp2\n- dst: "*@tcp3"\n- src: tcp\n'
+                          '  action:\n    priority: 4\n', 'other')
+        self.config(node, 'import', '--replace', '--confirm', '60', other)
+        self.assertEqual(idx(), [('tcp2', None), (None, '*@tcp3'),
+                                 ('tcp', None)])
+        path = self.path('export')
+        self.config(node, 'export', '--backup', path)
+        self.assertEqual(self.diff(node, path), '')
+        # The index of what came is another one since.
+        self.assert_done(node.run('udsp', 'add', '--dst', 'tcp7', '--idx', '0'))
+        self.config(node, 'undo')
+        self.assertEqual(sorted(map(str, idx())),
+                         sorted(map(str, [(None, 'tcp7'), *first])))
+        self.config(node, 'import', '--del', other)
+        self.assertNotIn(('tcp2', None), idx())
 
     def test_additions_and_removals(self):
         node = self.plain()

@@ -73,6 +73,27 @@ static void peer_put(const struct conf_change *change,
 		    m0_lnet_nid_print(&change->ccg_nids[i], nid, sizeof nid));
 }
 
+static void range_put(const char *name, const struct m0_lnet_nid_range *range,
+		      char ret[CONF_CHANGE_BYTES])
+{
+	char text[M0_LNET_NID_RANGE_BYTES];
+
+	if (range->lnr_form != M0_LNET_NID_RANGE_NONE)
+		put(ret, " %s %s", name,
+		    m0_lnet_nid_range_print(range, text, sizeof text));
+}
+
+static void udsp_put(const struct m0_lnet_udsp *udsp,
+		     char                       ret[CONF_CHANGE_BYTES])
+{
+	put(ret, "udsp %" PRId32, udsp->lud_idx);
+	range_put("src", &udsp->lud_src, ret);
+	range_put("dst", &udsp->lud_dst, ret);
+	range_put("rte", &udsp->lud_rte, ret);
+	if (udsp->lud_action == M0_LNET_UDSP_PRIORITY)
+		put(ret, " priority %" PRIu32, udsp->lud_priority);
+}
+
 static const struct {
 	const char *section;
 	const char *name;
@@ -96,6 +117,7 @@ const char *conf_change_section(const struct conf_change *change)
 		[CONF_CHANGE_NET] = "net",
 		[CONF_CHANGE_ROUTE] = "route",
 		[CONF_CHANGE_PEER] = "peer",
+		[CONF_CHANGE_UDSP] = "udsp",
 	};
 
 	return change->ccg_kind == CONF_CHANGE_SET
@@ -118,6 +140,8 @@ void conf_change_print(const struct conf_change *change,
 		net_put(change->ccg_net, ret);
 	else if (change->ccg_kind == CONF_CHANGE_ROUTE)
 		route_put(&change->ccg_route, ret);
+	else if (change->ccg_kind == CONF_CHANGE_UDSP)
+		udsp_put(change->ccg_udsp, ret);
 	else
 		peer_put(change, ret);
 }

@@ -15,11 +15,10 @@ struct differ {
 	unsigned dfr_nets_nr;
 };
 
-static struct conf_change *change_add(struct differ        *dfr,
-				      enum conf_change_kind kind, bool add,
-				      const struct conf_place *place)
+struct conf_change *conf_plan_add(struct conf_plan     *plan,
+				  enum conf_change_kind kind, bool add,
+				  const struct conf_place *place)
 {
-	struct conf_plan   *plan = dfr->dfr_plan;
 	struct conf_change *all = plan->cpn_changes;
 	unsigned            nr = plan->cpn_nr;
 
@@ -38,6 +37,13 @@ static struct conf_change *change_add(struct differ        *dfr,
 	return &all[nr];
 }
 
+static struct conf_change *change_add(struct differ        *dfr,
+				      enum conf_change_kind kind, bool add,
+				      const struct conf_place *place)
+{
+	return conf_plan_add(dfr->dfr_plan, kind, add, place);
+}
+
 void conf_plan_fini(struct conf_plan *plan)
 {
 	unsigned i;
@@ -45,6 +51,7 @@ void conf_plan_fini(struct conf_plan *plan)
 	for (i = 0; i < plan->cpn_nr; ++i) {
 		free(plan->cpn_changes[i].ccg_net);
 		free(plan->cpn_changes[i].ccg_nids);
+		free(plan->cpn_changes[i].ccg_udsp);
 	}
 	free(plan->cpn_changes);
 	M0_SET0(plan);
@@ -666,26 +673,21 @@ static int sets_diff(struct differ *dfr)
 
 /* ----------------------------------------------------------------------- all */
 
-static int udsps_check(struct differ *dfr)
+static int udsps_diff(struct differ *dfr)
 {
-	const struct conf_model *want = dfr->dfr_want;
-
-	return want->cmo_udsps_nr == 0
-		       ? 0
-		       : conf_fail_set(
-				 dfr->dfr_fail, &want->cmo_udsps[0].cud_place,
-				 "rules of section udsp cannot be applied "
-				 "by this version; leave the section out");
+	return conf_udsps_diff(dfr->dfr_plan, dfr->dfr_running, dfr->dfr_want,
+			       dfr->dfr_prev, removes(dfr, 1U << CONF_UDSP),
+			       dfr->dfr_fail);
 }
 
 static int all_diff(struct differ *dfr, const struct peers *running,
 		    const struct peers *want, const struct peers *prev)
 {
-	return udsps_check(dfr) ?:
-	       routes_del(dfr) ?:
+	return routes_del(dfr) ?:
 	       peers_del(dfr, want, prev) ?:
 	       nets_diff(dfr) ?:
 	       sets_diff(dfr) ?:
+	       udsps_diff(dfr) ?:
 	       peers_add(dfr, running) ?:
 	       routes_add(dfr) ?:
 	       set_diff(dfr, CONF_ENABLE);

@@ -9,7 +9,8 @@ enum conf_change_kind {
 	CONF_CHANGE_NET,
 	CONF_CHANGE_SET,
 	CONF_CHANGE_ROUTE,
-	CONF_CHANGE_PEER
+	CONF_CHANGE_PEER,
+	CONF_CHANGE_UDSP
 };
 
 struct conf_change {
@@ -31,6 +32,8 @@ struct conf_change {
 	struct m0_lnet_nid  ccg_primary;
 	struct m0_lnet_nid *ccg_nids;
 	unsigned            ccg_nids_nr;
+	/** With the index that it has then. */
+	struct m0_lnet_udsp *ccg_udsp;
 };
 
 /** Changes, in the order in which they are made. */
@@ -48,9 +51,22 @@ struct conf_plan {
  * @retval -EINVAL  `want` does not fit the node; `fail` has the place.
  * @retval -ENOMEM
  */
-int  conf_plan_make(struct conf_plan *plan, const struct conf_model *running,
-		    const struct conf_model *want, const struct conf_model *prev,
+int conf_plan_make(struct conf_plan *plan, const struct conf_model *running,
+		   const struct conf_model *want, const struct conf_model *prev,
+		   struct conf_fail *fail);
+/** Parts of conf_plan_make(): adds an empty change; NULL: no memory. */
+struct conf_change *conf_plan_add(struct conf_plan     *plan,
+				  enum conf_change_kind kind, bool add,
+				  const struct conf_place *place);
+/** @param removes  what `prev` has, and `want` does not have, goes. */
+int conf_udsps_diff(struct conf_plan *plan, const struct conf_model *running,
+		    const struct conf_model *want,
+		    const struct conf_model *prev, bool removes,
 		    struct conf_fail *fail);
+/** Have the rules the same ranges, so that a node has one of them? */
+bool conf_udsp_is(const struct m0_lnet_udsp *left,
+		  const struct m0_lnet_udsp *right);
+
 void conf_plan_fini(struct conf_plan *plan);
 /** Makes `ret` the change that undoes `change`, whose memory it uses. */
 void conf_change_invert(struct conf_change       *ret,

@@ -145,6 +145,32 @@ static int routes_get(struct conf_model *ret, struct m0_lnet *lnet)
 	return nr < 0 ? nr : 0;
 }
 
+static int udsps_get(struct conf_model *ret, struct m0_lnet *lnet)
+{
+	struct m0_lnet_udsp *rules = NULL;
+	int                  nr = m0_lnet_udsp_get(lnet, 0, NULL, 0);
+	int                  i;
+
+	if (nr > 0) {
+		rules = calloc((unsigned)nr, sizeof *rules);
+		nr = rules == NULL
+			     ? -ENOMEM
+			     : min_check(nr, m0_lnet_udsp_get(lnet, 0, rules,
+							      (unsigned)nr));
+	}
+	for (i = 0; i < nr; ++i) {
+		struct conf_udsp *rule = conf_udsp_add(ret);
+
+		if (rule == NULL) {
+			nr = -ENOMEM;
+			break;
+		}
+		rule->cud_rule = rules[i];
+	}
+	free(rules);
+	return nr < 0 ? nr : 0;
+}
+
 static void set_put(struct conf_model *ret, unsigned id, uint64_t value)
 {
 	ret->cmo_sets[id - CONF_SETS].cst_given = true;
@@ -177,8 +203,10 @@ int conf_live_get(struct conf_model *ret, struct m0_lnet *lnet)
 	int rc;
 
 	conf_model_init(ret);
-	rc = info_get(ret, lnet) ?: routes_get(ret, lnet) ?:
-						 sets_get(ret, lnet);
+	rc = info_get(ret, lnet) ?:
+	     routes_get(ret, lnet) ?:
+	     udsps_get(ret, lnet) ?:
+	     sets_get(ret, lnet);
 	if (rc == 0)
 		ret->cmo_sections = UINT32_MAX;
 	else
@@ -225,6 +253,36 @@ static int peer_apply(struct m0_lnet *lnet, const struct conf_change *change)
 				change->ccg_whole ? 0 : change->ccg_nids_nr);
 }
 
+/* @return index of the rule: the one that it had, unless others came or went. */
+static int udsp_where(struct m0_lnet *lnet, const struct m0_lnet_udsp *rule)
+{
+	struct m0_lnet_udsp got;
+	int32_t             idx = rule->lud_idx;
+	int                 nr = m0_lnet_udsp_get(lnet, (uint32_t)idx, &got, 1);
+
+	if (nr > idx && conf_udsp_is(&got, rule))
+		return idx;
+	for (idx = 0; idx < nr; ++idx) {
+		if (m0_lnet_udsp_get(lnet, (uint32_t)idx, &got, 1) > idx &&
+		    conf_udsp_is(&got, rule))
+			return idx;
+	}
+	return nr < 0 ? nr : -ENOENT;
+}
+
+static int udsp_apply(struct m0_lnet *lnet, const struct conf_change *change,
+		      char *why)
+{
+	int idx;
+	int rc;
+
+	if (change->ccg_add)
+		return m0_lnet_udsp_add(lnet, change->ccg_udsp, why);
+	idx = udsp_where(lnet, change->ccg_udsp);
+	rc = idx < 0 ? idx : m0_lnet_udsp_del(lnet, idx);
+	return rc < 0 ? rc : 0;
+}
+
 static int change_apply(struct m0_lnet *lnet, const struct conf_change *change,
 			char *why)
 {
@@ -237,6 +295,8 @@ static int change_apply(struct m0_lnet *lnet, const struct conf_change *change,
 		return set_apply(lnet, change, why);
 	case CONF_CHANGE_ROUTE:
 		return route_apply(lnet, change, why);
+	case CONF_CHANGE_UDSP:
+		return udsp_apply(lnet, change, why);
 	default:
 		M0_PRE(change->ccg_kind == CONF_CHANGE_PEER);
 		return peer_apply(lnet, change);

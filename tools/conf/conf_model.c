@@ -20,11 +20,6 @@ void conf_model_fini(struct conf_model *model)
 
 	for (i = 0; i < model->cmo_peers_nr; ++i)
 		free(model->cmo_peers[i].cpe_nids);
-	for (i = 0; i < model->cmo_udsps_nr; ++i) {
-		free(model->cmo_udsps[i].cud_src);
-		free(model->cmo_udsps[i].cud_dst);
-		free(model->cmo_udsps[i].cud_rte);
-	}
 	free(model->cmo_nis);
 	free(model->cmo_routes);
 	free(model->cmo_peers);
@@ -394,7 +389,8 @@ int conf_model_check(struct conf_model *model, struct conf_fail *fail)
 	return nis_check(model, fail) ?:
 	       routes_check(model, fail) ?:
 	       peers_check(model, fail) ?:
-	       sets_check(model, fail);
+	       sets_check(model, fail) ?:
+	       conf_udsps_check(model, fail);
 }
 
 int conf_read(struct conf_model *model, const char *text, size_t nr,

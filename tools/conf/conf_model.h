@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "m0/lnet_cfg.h"
+#include "m0/lnet_udsp.h"
 #include "m0/lnet_nid.h"
 
 #include "conf_schema.h"
@@ -49,14 +50,9 @@ struct conf_peer {
 	bool cpe_configured;
 };
 
-/** A rule of section udsp; NULL and -1: not given. */
 struct conf_udsp {
-	struct conf_place cud_place;
-	char             *cud_src;
-	char             *cud_dst;
-	char             *cud_rte;
-	int64_t           cud_priority;
-	int64_t           cud_idx;
+	struct conf_place   cud_place;
+	struct m0_lnet_udsp cud_rule;
 };
 
 struct conf_set {
@@ -127,6 +123,8 @@ int  conf_model_of_modprobe(struct conf_model *model, const char *text,
 			    size_t nr, const struct conf_locals *locals,
 			    struct conf_fail *fail);
 bool conf_is_modprobe(const char *text, size_t nr);
+/** No rule may be there twice. */
+int conf_udsps_check(const struct conf_model *model, struct conf_fail *fail);
 /** Checks what the parts of the model are to each other. */
 int  conf_model_check(struct conf_model *model, struct conf_fail *fail);
 void conf_note(struct conf_model *model, const struct conf_place *place,

@@ -173,12 +173,16 @@ static void peers_print(struct conf_out *out, const struct conf_model *model)
 		conf_out_list_end(out);
 }
 
-static void text_pair(struct conf_out *out, const char *key, const char *value)
+static void range(struct conf_out *out, const char *key,
+		  const struct m0_lnet_nid_range *value)
 {
-	if (value == NULL)
+	char text[M0_LNET_NID_RANGE_BYTES];
+
+	if (value->lnr_form == M0_LNET_NID_RANGE_NONE)
 		return;
 	conf_out_word(out, key);
-	conf_out_text(out, value, false);
+	conf_out_text(out, m0_lnet_nid_range_print(value, text, sizeof text),
+		      false);
 }
 
 static void udsps_print(struct conf_out *out, const struct conf_model *model)
@@ -189,17 +193,17 @@ static void udsps_print(struct conf_out *out, const struct conf_model *model)
 		return;
 	conf_out_list(out, "udsp");
 	for (i = 0; i < model->cmo_udsps_nr; ++i) {
-		const struct conf_udsp *rule = &model->cmo_udsps[i];
+		const struct m0_lnet_udsp *rule = &model->cmo_udsps[i].cud_rule;
 
 		conf_out_map(out, NULL);
-		if (rule->cud_idx >= 0)
-			conf_out_number(out, "idx", rule->cud_idx);
-		text_pair(out, "src", rule->cud_src);
-		text_pair(out, "dst", rule->cud_dst);
-		text_pair(out, "rte", rule->cud_rte);
-		if (rule->cud_priority >= 0) {
+		if (rule->lud_idx != M0_LNET_UDSP_LAST)
+			conf_out_number(out, "idx", rule->lud_idx);
+		range(out, "src", &rule->lud_src);
+		range(out, "dst", &rule->lud_dst);
+		range(out, "rte", &rule->lud_rte);
+		if (rule->lud_action == M0_LNET_UDSP_PRIORITY) {
 			conf_out_map(out, "action");
-			conf_out_number(out, "priority", rule->cud_priority);
+			conf_out_number(out, "priority", rule->lud_priority);
 			conf_out_map_end(out);
 		}
 		conf_out_map_end(out);

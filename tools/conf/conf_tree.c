@@ -280,17 +280,11 @@ static int peer_read(struct reader *rdr, const struct conf_node *item)
 
 /* --------------------------------------------------------------------- udsp */
 
-static char *text_of(const struct conf_node *item, unsigned id, int *rc)
+static const char *text_of(const struct conf_node *item, unsigned id)
 {
 	const struct conf_node *node = conf_member(item, id);
-	char                   *text;
 
-	if (node == NULL)
-		return NULL;
-	text = strdup(node->cfn_text);
-	if (text == NULL)
-		*rc = -ENOMEM;
-	return text;
+	return node == NULL ? NULL : node->cfn_text;
 }
 
 static int udsp_read(struct reader *rdr, const struct conf_node *item)
@@ -299,24 +293,25 @@ static int udsp_read(struct reader *rdr, const struct conf_node *item)
 	const struct conf_node *action = conf_member(item, CONF_ACTION);
 	const struct conf_node *priority =
 		action == NULL ? NULL : conf_member(action, CONF_PRIORITY);
-	struct conf_udsp *rule = conf_udsp_add(rdr->rdr_model);
-	int               rc = 0;
+	struct conf_udsp        *rule = conf_udsp_add(rdr->rdr_model);
+	struct m0_lnet_udsp_text text = {
+		.lut_src = text_of(item, CONF_SRC),
+		.lut_dst = text_of(item, CONF_DST),
+		.lut_rte = text_of(item, CONF_RTE),
+	};
+	char why[M0_LNET_WHY_BYTES] = "";
 
 	if (rule == NULL)
 		return no_memory(rdr);
 	rule->cud_place = item->cfn_place;
-	rule->cud_idx = idx == NULL ? -1 : idx->cfn_number;
-	rule->cud_priority = priority == NULL ? -1 : priority->cfn_number;
-	rule->cud_src = text_of(item, CONF_SRC, &rc);
-	rule->cud_dst = text_of(item, CONF_DST, &rc);
-	rule->cud_rte = text_of(item, CONF_RTE, &rc);
-	if (rc != 0)
-		return no_memory(rdr);
-	if (rule->cud_src == NULL && rule->cud_dst == NULL &&
-	    rule->cud_rte == NULL)
-		return conf_fail_set(rdr->rdr_fail, &item->cfn_place,
-				     "a rule names nothing; accepted: at least "
-				     "one of src, dst, rte");
+	/* Minus one stands for none. */
+	if (priority != NULL && priority->cfn_number >= 0)
+		text.lut_priority = priority->cfn_text;
+	if (m0_lnet_udsp_parse(&rule->cud_rule, &text, why) != 0)
+		return conf_fail_set(rdr->rdr_fail, &item->cfn_place, "%s",
+				     why);
+	rule->cud_rule.lud_idx = idx == NULL ? M0_LNET_UDSP_LAST
+					     : (int32_t)idx->cfn_number;
 	return 0;
 }
 

@@ -3,6 +3,7 @@
 
 #include "lnet_node.h"
 #include "lnet_show.h"
+#include "udsp_serve.h"
 #include "route_serve.h"
 #include "tune_serve.h"
 #include "../base/stop.h"
@@ -222,6 +223,10 @@ static int export_all(struct lnet_node *node, FILE *out, FILE *err)
 			       : lnet_show(&req, &cfg, info, out, err);
 	}
 	m0_lnet_info_free(info);
+	if (code == TOOL_OK) {
+		ctl_request_init(&req, CTL_UDSP_SHOW);
+		code = udsp_serve(&req, node->lno_lnet, out, err);
+	}
 	return code;
 }
 

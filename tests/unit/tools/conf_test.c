@@ -121,7 +121,7 @@ static void exports_of_lnetctl_are_read(void **state)
 	/* The node found it by itself. */
 	assert_false(model.cmo_peers[0].cpe_configured);
 	assert_int_equal(model.cmo_udsps_nr, 3);
-	assert_int_equal(model.cmo_udsps[1].cud_priority, 0);
+	assert_int_equal(model.cmo_udsps[0].cud_rule.lud_priority, 1);
 	assert_int_equal(model.cmo_sets[CONF_RETRY_COUNT - CONF_SETS].cst_value,
 			 2);
 	assert_int_equal(model.cmo_notes_nr, 0);
@@ -154,7 +154,9 @@ static void backup_is_printed_as_lnetctl_does(void **state)
 	assert_non_null(strstr(ours, "\nglobal:\n    discovery: 1\n"));
 	assert_string_equal(ours, twice);
 	assert_int_equal(again.cmo_udsps_nr, 3);
-	assert_string_equal(again.cmo_udsps[1].cud_dst, "192.168.77.[3-4]@tcp");
+	assert_memory_equal(&again.cmo_udsps[1].cud_rule,
+			    &model.cmo_udsps[1].cud_rule,
+			    sizeof again.cmo_udsps[1].cud_rule);
 	conf_model_fini(&model);
 	conf_model_fini(&again);
 	free(text);
@@ -215,7 +217,12 @@ static void bad_files_are_refused(void **state)
 	refused("peer:\n- primary nid: 1.2.3.4@tcp\n- primary nid: "
 		"1.2.3.4@tcp\n",
 		3, 3, "line 2");
-	refused("udsp:\n- idx: 0\n", 2, 3, "names nothing");
+	refused("udsp:\n- idx: 0\n", 2, 3, "src");
+	refused("udsp:\n- src: tcp\n- src: 10.0.0.300@tcp\n", 3, 3,
+		"10.0.0.300");
+	refused("udsp:\n- src: tcp\n- dst: tcp\n- src: tcp\n  action:\n"
+		"    priority: 3\n",
+		4, 3, "line 2");
 	refused("global:\n  retry_count: 5\n  transaction_timeout: 5\n", 2, 16,
 		"less than transaction_timeout");
 	refused("global:\n\tdiscovery: 1\n", 2, 1, "a tab");
@@ -538,15 +545,61 @@ static void files_that_do_not_fit_are_refused(void **state)
 		    false,
 		    "2: net: 'tcp' is not accepted; accepted: a network that "
 		    "the node is not on\n");
-	changes_are(HAS, "udsp:\n- src: tcp\n", false,
-		    "2: rules of section udsp cannot be applied by this "
-		    "version; leave the section out\n");
 	/* As the module parameter, which every node of a site may have. */
 	changes_are(HAS, "options lnet routes=\"tcp 10.0.0.9@tcp4\"", false,
 		    "");
 	/* An export has the node itself among its peers. */
 	changes_are(HAS, "peer:\n- primary nid: 10.0.0.1@tcp\n", false, "");
 }
+
+#define A "- src: tcp\n  action:\n    priority: 1\n"
+#define B "- dst: tcp1\n"
+#define C "- src: 10.0.0.1@tcp\n  dst: 10.0.0.[2-3]@tcp\n"
+#define D "- dst: '*@tcp2'\n  rte: 10.0.0.9@tcp\n  idx: "
+
+static void rules_are_compared_in_order(void **state)
+{
+	(void)state;
+	changes_are("udsp:\n" A B C, "udsp:\n" A B C, true, "");
+	changes_are("udsp:\n" A B C, "global:\n", true, "");
+	changes_are("udsp:\n" A B C, "udsp:\n" C A, false, "");
+	changes_are("udsp:\n" A B C, "udsp:\n", true,
+		    "- udsp 2 src 10.0.0.1@tcp dst 10.0.0.[2-3]@tcp\n"
+		    "- udsp 1 dst tcp1 priority 0\n"
+		    "- udsp 0 src tcp priority 1\n");
+	changes_are("udsp:\n" A B C, "udsp:\n" A C B, true,
+		    "- udsp 2 src 10.0.0.1@tcp dst 10.0.0.[2-3]@tcp\n"
+		    "+ udsp 1 src 10.0.0.1@tcp dst 10.0.0.[2-3]@tcp\n");
+	changes_are("udsp:\n" A B, "udsp:\n" D "1\n", false,
+		    "+ udsp 1 dst *@tcp2 rte 10.0.0.9@tcp\n");
+	changes_are("udsp:\n" A B, "udsp:\n" D "9\n", false,
+		    "+ udsp 2 dst *@tcp2 rte 10.0.0.9@tcp\n");
+	changes_are("udsp:\n" A B, "udsp:\n- src: tcp\n", false,
+		    "- udsp 0 src tcp priority 1\n"
+		    "+ udsp 0 src tcp priority 0\n");
+}
+
+/* A rule that neither file has stays where it is. */
+static void rules_of_others_stay(void **state)
+{
+	struct conf_model running = model_of("udsp:\n" A B C);
+	struct conf_model prev = model_of("udsp:\n" A C);
+	struct conf_model want = model_of("udsp:\n" D "0\n" C);
+	char             *text = changes(&running, &want, &prev);
+
+	(void)state;
+	assert_string_equal(text, "- udsp 0 src tcp priority 1\n"
+				  "+ udsp 0 dst *@tcp2 rte 10.0.0.9@tcp\n");
+	free(text);
+	conf_model_fini(&running);
+	conf_model_fini(&prev);
+	conf_model_fini(&want);
+}
+
+#undef A
+#undef B
+#undef C
+#undef D
 
 static void inversion_swaps(void **state)
 {
@@ -580,6 +633,8 @@ int main(void)
 		cmocka_unit_test(ip_expressions_match),
 		cmocka_unit_test(ip2nets_choose_networks),
 		cmocka_unit_test(no_change_is_none),
+		cmocka_unit_test(rules_are_compared_in_order),
+		cmocka_unit_test(rules_of_others_stay),
 		cmocka_unit_test(additions_leave_the_rest),
 		cmocka_unit_test(replacement_removes_what_sections_lack),
 		cmocka_unit_test(tunables_change_with_the_network),
