@@ -176,8 +176,8 @@ static void stay(struct udsp_diff *diff)
 		const struct conf_udsp *rule = diff->udf_list[i];
 		const struct conf_udsp *old = find(&diff->udf_by_running, rule);
 
-		if (old != NULL && old->cud_rule.lud_priority ==
-					   rule->cud_rule.lud_priority)
+		if (old != NULL &&
+		    old->cud_rule.lud_priority == rule->cud_rule.lud_priority)
 			diff->udf_at[old - running->cmo_udsps] = i;
 	}
 	for (i = 0; i < running->cmo_udsps_nr; ++i) {

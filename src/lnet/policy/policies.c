@@ -74,6 +74,12 @@ static struct key key_of(const struct m0_lnet_nid *nid)
 			     nid };
 }
 
+/** Returns the end of the rows; NULL if there never was one, as lpc_rows. */
+static const struct m0_lnet__row *rows_end(const struct m0_lnet__policies *pol)
+{
+	return pol->lpc_nr == 0 ? pol->lpc_rows : pol->lpc_rows + pol->lpc_nr;
+}
+
 /** Returns false if the rule of the row does not have the NID. */
 static bool row_may_have(const struct m0_lnet__row *row, const struct key *key)
 {
@@ -208,7 +214,7 @@ static int lpni_apply(const struct m0_lnet__policies *pol,
 	struct m0_lnet__lpni_policy *lpp = &lpni->lpn_policy;
 	struct key                   key = key_of(&lpni->lpn_nid);
 	const struct m0_lnet__row   *row = pol->lpc_rows;
-	const struct m0_lnet__row   *end = row + pol->lpc_nr;
+	const struct m0_lnet__row   *end = rows_end(pol);
 	int                          rc = 0;
 
 	lpni_forget(lpp);
@@ -232,7 +238,7 @@ static void ni_apply(const struct m0_lnet__policies *pol, struct m0_lnet_ni *ni)
 	uint32_t                   net = M0_LNET_PRIORITY_NONE;
 	uint32_t                   own = M0_LNET_PRIORITY_NONE;
 	const struct m0_lnet__row *row = pol->lpc_rows;
-	const struct m0_lnet__row *end = row + pol->lpc_nr;
+	const struct m0_lnet__row *end = rows_end(pol);
 
 	for (; row < end; ++row) {
 		const struct m0_lnet_udsp *udsp = &row->row_rule->lpu_udsp;
