@@ -236,6 +236,7 @@ static void message_without_credit_is_forwarded_whole(void **state)
 	lpni = lpni_of(two, "10.1.0.3@tcp1");
 	put(BYTES);
 	lpni->lpn_credits -= 8;
+	lpni->lpn_credits_low = lpni->lpn_credits;
 	assert_int_equal(there(HALF), 0);
 	lpni->lpn_credits += 8;
 	assert_int_equal(there(HALF + 1), 1);

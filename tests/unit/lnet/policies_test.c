@@ -285,9 +285,22 @@ static void gateway_is_known_by_its_primary_nid(void **state)
 
 /* -- reach ----------------------------------------------------------------- */
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SANITIZED
+#endif
+#endif
+
 enum {
+#ifdef SANITIZED
+	RULES_NR = 1000,
+	PEERS_NR = 100
+#else
 	RULES_NR = 10000,
 	PEERS_NR = 1000
+#endif
 };
 
 static double ms_now(void)
