@@ -401,9 +401,10 @@ static int path_from(const struct m0_lnet_engine   *eng,
 	return 0;
 }
 
-int m0_lnet__path_find(const struct m0_lnet_engine   *eng,
-		       const struct m0_lnet__request *req,
-		       struct m0_lnet__path          *ret)
+/** m0_lnet__path_find(). Each message calls it, so it is a part of its caller. */
+static inline __attribute__((__always_inline__)) int path_find(
+	const struct m0_lnet_engine *eng, const struct m0_lnet__request *req,
+	struct m0_lnet__path *ret)
 {
 	struct m0_lnet_peer *peer = req->prq_lpni->lpn_peer;
 
@@ -421,6 +422,13 @@ int m0_lnet__path_find(const struct m0_lnet_engine   *eng,
 		*ret = (struct m0_lnet__path){ .pth_ni = ni_kept(eng, req),
 					       .pth_lpni = req->prq_lpni };
 	return 0;
+}
+
+int m0_lnet__path_find(const struct m0_lnet_engine   *eng,
+		       const struct m0_lnet__request *req,
+		       struct m0_lnet__path          *ret)
+{
+	return path_find(eng, req, ret);
 }
 
 /** Keeps what the next request to the same peer may use. */
@@ -447,13 +455,13 @@ int m0_lnet__path_request(struct m0_lnet_msg *msg)
 	int                      rc;
 
 	M0_PRE(!tx->mtx_is_answer && tx->mtx_lpni->lpn_peer != NULL);
-	rc = m0_lnet__path_find(
-		eng,
-		&(struct m0_lnet__request){
-			.prq_lpni = tx->mtx_lpni,
-			.prq_self = &msg->msg_op.mop_attr.lo_self,
-			.prq_by = m0_lnet__md_is_own(md) ? md->md_by : NULL },
-		&path);
+	rc = path_find(eng,
+		       &(struct m0_lnet__request){
+			       .prq_lpni = tx->mtx_lpni,
+			       .prq_self = &msg->msg_op.mop_attr.lo_self,
+			       .prq_by = m0_lnet__md_is_own(md) ? md->md_by
+								: NULL },
+		       &path);
 	if (rc != 0)
 		return rc;
 	if (path.pth_ni == NULL)
