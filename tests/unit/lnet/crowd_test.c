@@ -18,20 +18,10 @@
 
 #include "base/rand.h"
 #include "lib/lnet_crowd.h"
+#include "lib/slow.h"
 #include "lnet/lnet_internal.h"
 #include "lnet/route/route.h"
 #include "lnet/route/router.h"
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define IS_SLOW 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define IS_SLOW 1
-#endif
-#endif
-#ifndef IS_SLOW
-#define IS_SLOW 0
-#endif
 
 enum {
 	ENDS_NR = IS_SLOW ? 200 : 1000,

@@ -4,6 +4,7 @@
  * peer NIs, whichever of these appears or goes, and when.
  */
 #include "unit/lnet/policed.h"
+#include "lib/slow.h"
 
 #include <time.h>
 
@@ -285,22 +286,9 @@ static void gateway_is_known_by_its_primary_nid(void **state)
 
 /* -- reach ----------------------------------------------------------------- */
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SANITIZED
-#endif
-#endif
-
 enum {
-#ifdef SANITIZED
-	RULES_NR = 1000,
-	PEERS_NR = 100
-#else
-	RULES_NR = 10000,
-	PEERS_NR = 1000
-#endif
+	RULES_NR = IS_SLOW ? 1000 : 10000,
+	PEERS_NR = IS_SLOW ? 100 : 1000
 };
 
 static double ms_now(void)
