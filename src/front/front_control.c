@@ -119,14 +119,15 @@ int m0_front__array_do(struct m0_lnet *lnet, struct m0_front_control *fcl,
 		       void *ret, size_t max_bytes)
 {
 	int    nr = m0_front__control_do(lnet, fcl);
+	bool   has = nr > 0 && fcl->fcl_record->rqc_block_bytes > 0;
 	void  *block;
 	size_t bytes;
 	int    rc = 0;
 
 	M0_PRE(ret != NULL || max_bytes == 0);
-	if (nr > 0 && max_bytes > 0)
+	if (has)
 		rc = m0_front__block_take(lnet, fcl, &block, &bytes);
-	if (nr > 0 && max_bytes > 0 && rc == 0) {
+	if (has && rc == 0) {
 		M0_ASSERT(bytes <= max_bytes);
 		memcpy(ret, block, bytes);
 		m0_free(block);

@@ -71,26 +71,13 @@ static int part_get(struct m0_lnet *lnet, uint32_t first,
 		    struct m0_lnet_udsp *ret, unsigned max)
 {
 	struct m0_front_control *fcl;
-	void                    *block;
-	size_t                   bytes;
-	int                      nr;
 	int                      rc = udsp_take(lnet, M0_RING_UDSP_GET, &fcl);
 
 	if (rc != 0)
 		return rc;
 	fcl->fcl_record->rqc_udsp.rud_first = first;
 	fcl->fcl_record->rqc_udsp.rud_max = max;
-	nr = m0_front__control_do(lnet, fcl);
-	if (nr > 0 && fcl->fcl_record->rqc_block_bytes > 0) {
-		rc = m0_front__block_take(lnet, fcl, &block, &bytes);
-		if (rc == 0) {
-			M0_ASSERT(bytes <= max * sizeof *ret);
-			memcpy(ret, block, bytes);
-			m0_free(block);
-		}
-	}
-	m0_front__control_put(lnet, fcl);
-	return rc == 0 ? nr : rc;
+	return m0_front__array_do(lnet, fcl, ret, max * sizeof *ret);
 }
 
 int m0_lnet_udsp_get(struct m0_lnet *lnet, uint32_t first,

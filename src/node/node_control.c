@@ -227,8 +227,6 @@ static int udsp_get_do(struct m0_node *node, uint32_t nr)
 
 	M0_PRE_EX(m0_node__invariant(node));
 	max = first >= rules_nr ? 0 : min_check(max, rules_nr - first);
-	/* No block. */
-	record->rqc_block_bytes = 0;
 	if (max == 0)
 		return (int)rules_nr;
 	M0_ALLOC_ARR(rules, max);
@@ -403,6 +401,8 @@ void m0_node_control(struct m0_node *node, uint32_t nr)
 
 	M0_PRE(record->rqc_verb < M0_RING_VERBS_NR &&
 	       verbs[record->rqc_verb] != NULL);
+	/* An answer has a block only if the verb gives one. */
+	record->rqc_block_bytes = 0;
 	record->rqc_rc = verbs[record->rqc_verb](node, nr);
 }
 
