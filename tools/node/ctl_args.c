@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+
 #include "ctl_args.h"
 #include "lnet_opts.h"
 
 enum {
-	TIMEOUT_MS = 30000
+	TIMEOUT_MS = 30000,
+	/** Room for all words of a command. */
+	WORDS_BYTES = 128
 };
 
 static void verbose_set(struct ctl_args *args, const char *text)
@@ -44,6 +48,50 @@ bool ctl_args_verbose(struct ctl_args *args, int key, const char *arg)
 		return false;
 	verbose_set(args, arg);
 	return true;
+}
+
+/* "add, del, show", for messages. */
+static void words_text(const struct ctl_args *args, char *ret, size_t size)
+{
+	const struct ctl_word *word;
+	size_t                 used = 0;
+
+	for (word = args->ctg_words; word->cwd_name != NULL; ++word)
+		used += (size_t)snprintf(ret + used, size - used, "%s%s",
+					 used == 0 ? "" : ", ", word->cwd_name);
+}
+
+void ctl_args_word(struct ctl_args *args, const char *text)
+{
+	const struct ctl_word *word;
+	char                   words[WORDS_BYTES];
+
+	if (args->ctg_has_word) {
+		tool_fail_set(&args->ctg_fail, TOOL_USAGE,
+			      "'%s': no further operand is accepted", text);
+		return;
+	}
+	args->ctg_has_word = true;
+	for (word = args->ctg_words; word->cwd_name != NULL; ++word) {
+		if (strcmp(word->cwd_name, text) == 0) {
+			args->ctg_req.cq_verb = word->cwd_verb;
+			return;
+		}
+	}
+	words_text(args, words, sizeof words);
+	tool_fail_set(&args->ctg_fail, TOOL_USAGE,
+		      "'%s' is not accepted; there is: %s", text, words);
+}
+
+void ctl_args_word_check(struct ctl_args *args)
+{
+	char words[WORDS_BYTES];
+
+	if (args->ctg_has_word)
+		return;
+	words_text(args, words, sizeof words);
+	tool_fail_set(&args->ctg_fail, TOOL_USAGE,
+		      "a word is missing; there is: %s", words);
 }
 
 int ctl_args_ask(struct ctl_args *args, int argc, char **argv,

@@ -15,6 +15,12 @@ enum {
 	CTL_KEY_OWN
 };
 
+/** A word after the command's, and what it asks for. */
+struct ctl_word {
+	const char   *cwd_name;
+	enum ctl_verb cwd_verb;
+};
+
 /** The first member of a command's arguments. */
 struct ctl_args {
 	struct ctl_request ctg_req;
@@ -24,6 +30,10 @@ struct ctl_args {
 	struct tool_fail ctg_fail;
 	/** -v came without a number: one may follow. */
 	bool ctg_verbose_open;
+	/** Words that the command takes, of which the last has no name; NULL: it
+	 * does not call ctl_args_word(). */
+	const struct ctl_word *ctg_words;
+	bool                   ctg_has_word;
 };
 
 /* clang-format off */
@@ -46,6 +56,10 @@ bool ctl_args_option(struct ctl_args *args, int key, char *arg);
  * @return true if `arg`, an operand, was that number.
  */
 bool ctl_args_verbose(struct ctl_args *args, int key, const char *arg);
+/** Takes an operand, the one word that says what is asked for. */
+void ctl_args_word(struct ctl_args *args, const char *text);
+/** After all operands: notes that the word is missing, if it is. */
+void ctl_args_word_check(struct ctl_args *args);
 /**
  * Parses the command line, asks the node, and prints the answer or what is wrong.
  * @param verb  of the request, unless an operand names another.

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "explain_serve.h"
 #include "ctl_out.h"
+#include "route_serve.h"
 #include "m0/lnet_explain.h"
 #include "../base/text.h"
-
-enum {
-	/** lnetctl prints this for hops that are not set. */
-	HOPS_UNSET = -1
-};
 
 static void nid_add(struct json_t *item, const char *key,
 		    const struct m0_lnet_nid *nid)
@@ -15,20 +11,6 @@ static void nid_add(struct json_t *item, const char *key,
 	char text[M0_LNET_NIDSTR_SIZE];
 
 	jout_str(item, key, m0_lnet_nid_print(nid, text, sizeof text));
-}
-
-static void route_add(struct json_t                   *item,
-		      const struct m0_lnet_route_attr *attr)
-{
-	struct json_t *object = jout_object(item, "route");
-	char           text[M0_LNET_NIDSTR_SIZE];
-
-	jout_str(object, "net",
-		 m0_lnet_net_print(attr->lra_net, text, sizeof text));
-	nid_add(object, "gateway", &attr->lra_gateway);
-	jout_int(object, "hop",
-		 attr->lra_hops == 0 ? HOPS_UNSET : (int64_t)attr->lra_hops);
-	jout_num(object, "priority", attr->lra_priority);
 }
 
 static void path_add(struct json_t *list, const struct m0_lnet_path_info *path)
@@ -41,7 +23,8 @@ static void path_add(struct json_t *list, const struct m0_lnet_path_info *path)
 	nid_add(item, "next hop", &path->lpa_hop);
 	nid_add(item, "destination", &path->lpa_dest);
 	if (path->lpa_is_routed)
-		route_add(item, &path->lpa_route);
+		route_attr_print(jout_object(item, "route"), &path->lpa_route,
+				 true);
 	if (has_ni) {
 		jout_num(item, "interface health", path->lpa_ni_health);
 		jout_int(item, "interface credits", path->lpa_ni_credits);
@@ -54,14 +37,6 @@ static void path_add(struct json_t *list, const struct m0_lnet_path_info *path)
 			       : (path->lpa_compared ? "lost" : "not usable"));
 	if (!path->lpa_won)
 		jout_str(item, "because", path->lpa_lost_by);
-}
-
-/* Which buffers of a router a message of this size takes. */
-static const char *pool_name(uint64_t bytes)
-{
-	if (bytes == 0)
-		return "tiny";
-	return bytes <= 4096 ? "small" : "large";
 }
 
 static void head_add(struct json_t *item, const struct ctl_request *req,
@@ -79,7 +54,7 @@ static void head_add(struct json_t *item, const struct ctl_request *req,
 	jout_num(item, "messages",
 		 bytes <= M0_LNET_MTU ? 1 : (bytes - 1) / M0_LNET_MTU + 1);
 	jout_str(item, "router buffers",
-		 pool_name(bytes < M0_LNET_MTU ? bytes : M0_LNET_MTU));
+		 route_pool_name(min64u(bytes, M0_LNET_MTU)));
 	if (explain->lex_note[0] != '\0')
 		jout_str(item, "note", explain->lex_note);
 }

@@ -16,52 +16,21 @@ enum {
 
 struct route_args {
 	struct ctl_args rta_ask;
-	/** The last has no name. */
-	const struct route_word *rta_words;
-	/** All of them, for messages. */
-	const char *rta_all;
-	bool        rta_has_word;
 	/** --hop or --priority was given; NULL. */
 	const char *rta_not_del;
 };
 
-struct route_word {
-	const char   *rtw_name;
-	enum ctl_verb rtw_verb;
-};
-
-static const struct route_word route_words[] = {
+static const struct ctl_word route_words[] = {
 	{ "add", CTL_ROUTE_ADD },
 	{ "del", CTL_ROUTE_DEL },
 	{ "show", CTL_ROUTE_SHOW },
 	{ NULL, 0 },
 };
 
-static const struct route_word routing_words[] = {
+static const struct ctl_word routing_words[] = {
 	{ "show", CTL_ROUTING_SHOW },
 	{ NULL, 0 },
 };
-
-static void word_option(struct route_args *args, const char *text)
-{
-	const struct route_word *word;
-
-	if (args->rta_has_word) {
-		tool_fail_set(&args->rta_ask.ctg_fail, TOOL_USAGE,
-			      "'%s': no further operand is accepted", text);
-		return;
-	}
-	args->rta_has_word = true;
-	for (word = args->rta_words; word->rtw_name != NULL; ++word) {
-		if (strcmp(text, word->rtw_name) == 0) {
-			args->rta_ask.ctg_req.cq_verb = word->rtw_verb;
-			return;
-		}
-	}
-	tool_fail_set(&args->rta_ask.ctg_fail, TOOL_USAGE,
-		      "'%s' is not accepted; there is: %s", text,
-		      args->rta_all);
-}
 
 /* -1 is lnetctl's "not set". */
 static void hop_option(struct route_args *args, const char *text)
@@ -110,9 +79,7 @@ static void args_check(struct route_args *args)
 	struct tool_fail                *fail = &args->rta_ask.ctg_fail;
 	enum ctl_verb                    verb = args->rta_ask.ctg_req.cq_verb;
 
-	if (!args->rta_has_word)
-		tool_fail_set(fail, TOOL_USAGE,
-			      "a word is missing; there is: %s", args->rta_all);
+	ctl_args_word_check(&args->rta_ask);
 	if (!M0_IN(verb, (CTL_ROUTE_ADD, CTL_ROUTE_SHOW)) &&
 	    args->rta_not_del != NULL)
 		tool_fail_set(fail, TOOL_USAGE,
@@ -149,7 +116,7 @@ static error_t route_option(int key, char *arg, struct argp_state *state)
 		priority_option(args, arg);
 		break;
 	case ARGP_KEY_ARG:
-		word_option(args, arg);
+		ctl_args_word(&args->rta_ask, arg);
 		break;
 	case ARGP_KEY_END:
 		args_check(args);
@@ -164,8 +131,7 @@ static error_t route_option(int key, char *arg, struct argp_state *state)
 
 int route_main(int argc, char **argv)
 {
-	struct route_args               args = { .rta_words = route_words,
-						 .rta_all = "add, del, show" };
+	struct route_args args = { .rta_ask = { .ctg_words = route_words } };
 	static const struct argp_option options[] = {
 		{ "net", KEY_NET, "NET", 0,
 		  "The remote network; with show: only routes to it", 0 },
@@ -204,8 +170,7 @@ int route_main(int argc, char **argv)
 
 int routing_main(int argc, char **argv)
 {
-	struct route_args               args = { .rta_words = routing_words,
-						 .rta_all = "show" };
+	struct route_args args = { .rta_ask = { .ctg_words = routing_words } };
 	static const struct argp_option options[] = {
 		CTL_OPTION_VERBOSE(
 			"4 state, memory, and why messages were dropped"),

@@ -63,23 +63,31 @@ static void more_add(struct json_t *item, const struct m0_lnet_route_info *info)
 	jout_num(object, "sent_count", info->lri_sent_nr);
 }
 
-static void route_item(struct json_t                   *list,
-		       const struct m0_lnet_route_info *info, unsigned verbose)
+void route_attr_print(struct json_t                   *item,
+		      const struct m0_lnet_route_attr *attr, bool all)
 {
-	const struct m0_lnet_route_attr *attr = &info->lri_attr;
-	struct json_t                   *item = jout_append(list);
-	char                             text[M0_LNET_NIDSTR_SIZE];
-	char                             why[WHY_BYTES];
+	char text[M0_LNET_NIDSTR_SIZE];
 
 	jout_str(item, "net",
 		 m0_lnet_net_print(attr->lra_net, text, sizeof text));
 	jout_str(item, "gateway",
 		 m0_lnet_nid_print(&attr->lra_gateway, text, sizeof text));
-	if (verbose == 0)
+	if (!all)
 		return;
 	jout_int(item, "hop",
 		 attr->lra_hops == 0 ? HOPS_UNSET : (int64_t)attr->lra_hops);
 	jout_num(item, "priority", attr->lra_priority);
+}
+
+static void route_item(struct json_t                   *list,
+		       const struct m0_lnet_route_info *info, unsigned verbose)
+{
+	struct json_t *item = jout_append(list);
+	char           why[WHY_BYTES];
+
+	route_attr_print(item, &info->lri_attr, verbose > 0);
+	if (verbose == 0)
+		return;
 	jout_str(item, "state",
 		 info->lri_why == M0_LNET_ROUTE_UP ? "up" : "down");
 	jout_str(item, "type",
@@ -166,6 +174,14 @@ static const char *const pool_names[M0_LNET_POOLS_NR] = {
 	[M0_LNET_POOL_SMALL] = "small",
 	[M0_LNET_POOL_LARGE] = "large",
 };
+
+const char *route_pool_name(uint64_t bytes)
+{
+	if (bytes == 0)
+		return pool_names[M0_LNET_POOL_TINY];
+	return pool_names[bytes <= PAGE_BYTES ? M0_LNET_POOL_SMALL
+					      : M0_LNET_POOL_LARGE];
+}
 
 static const char *const state_names[] = {
 	[M0_LNET_ROUTING_OFF] = "off",

@@ -19,12 +19,6 @@ enum {
 	KEY_NET_OPTIONS
 };
 
-/** A word after the command's, and what it asks for. */
-struct show_word {
-	const char   *shw_name;
-	enum ctl_verb shw_verb;
-};
-
 /** An option of a network that is added. */
 struct net_number {
 	/** As lnetctl's option, and as m0_lnet_cfg_networks() has it. */
@@ -44,9 +38,6 @@ static const struct net_number net_options[] = {
 
 struct show_args {
 	struct ctl_args sha_ask;
-	/** The last has no name. */
-	const struct show_word *sha_words;
-	bool                    sha_has_word;
 	/** Options of changes that were given, and the first of them; NULL. */
 	bool sha_primary_given;
 	bool sha_health_given;
@@ -57,47 +48,6 @@ struct show_args {
 	const char        *sha_change_only;
 	struct m0_lnet_nid sha_primary;
 };
-
-static void words_text(const struct show_args *args, char *ret, size_t size)
-{
-	const struct show_word *word;
-	size_t                  used = 0;
-
-	for (word = args->sha_words; word->shw_name != NULL; ++word)
-		used += (size_t)snprintf(ret + used, size - used, "%s%s",
-					 used == 0 ? "" : ", ", word->shw_name);
-}
-
-static void word_option(struct show_args *args, const char *text)
-{
-	const struct show_word *word;
-	char                    words[64];
-
-	if (args->sha_has_word) {
-		tool_fail_set(&args->sha_ask.ctg_fail, TOOL_USAGE,
-			      "'%s': no further operand is accepted", text);
-		return;
-	}
-	args->sha_has_word = true;
-	for (word = args->sha_words; word->shw_name != NULL; ++word) {
-		if (strcmp(word->shw_name, text) == 0) {
-			args->sha_ask.ctg_req.cq_verb = word->shw_verb;
-			return;
-		}
-	}
-	words_text(args, words, sizeof words);
-	tool_fail_set(&args->sha_ask.ctg_fail, TOOL_USAGE,
-		      "'%s' is not accepted; there is: %s", text, words);
-}
-
-static void word_missing(struct show_args *args)
-{
-	char words[64];
-
-	words_text(args, words, sizeof words);
-	tool_fail_set(&args->sha_ask.ctg_fail, TOOL_USAGE,
-		      "a word is missing; there is: %s", words);
-}
 
 static void net_option(struct show_args *args, const char *text)
 {
@@ -356,11 +306,10 @@ static error_t show_option(int key, char *arg, struct argp_state *state)
 		nid_option(args, arg);
 		break;
 	case ARGP_KEY_ARG:
-		word_option(args, arg);
+		ctl_args_word(&args->sha_ask, arg);
 		break;
 	case ARGP_KEY_END:
-		if (!args->sha_has_word)
-			word_missing(args);
+		ctl_args_word_check(&args->sha_ask);
 		args_check(args);
 		break;
 	default:
@@ -374,16 +323,16 @@ static error_t show_option(int key, char *arg, struct argp_state *state)
 }
 
 static int show_main(int argc, char **argv, const struct argp *argp,
-		     const struct show_word *words)
+		     const struct ctl_word *words)
 {
-	struct show_args args = { .sha_words = words };
+	struct show_args args = { .sha_ask = { .ctg_words = words } };
 
-	return ctl_args_ask(&args.sha_ask, argc, argv, argp, words->shw_verb);
+	return ctl_args_ask(&args.sha_ask, argc, argv, argp, words->cwd_verb);
 }
 
 int net_main(int argc, char **argv)
 {
-	static const struct show_word   words[] = { { "show", CTL_NET_SHOW },
+	static const struct ctl_word    words[] = { { "show", CTL_NET_SHOW },
 						    { "set", CTL_NET_SET },
 						    { "add", CTL_NET_ADD },
 						    { "del", CTL_NET_DEL },
@@ -434,7 +383,7 @@ int net_main(int argc, char **argv)
 
 int peer_main(int argc, char **argv)
 {
-	static const struct show_word words[] = {
+	static const struct ctl_word words[] = {
 		{ "show", CTL_PEER_SHOW }, { "list", CTL_PEER_LIST },
 		{ "add", CTL_PEER_ADD },   { "del", CTL_PEER_DEL },
 		{ "set", CTL_PEER_SET },   { NULL, 0 }
@@ -476,7 +425,7 @@ int peer_main(int argc, char **argv)
 
 int stats_main(int argc, char **argv)
 {
-	static const struct show_word   words[] = { { "show", CTL_STATS_SHOW },
+	static const struct ctl_word    words[] = { { "show", CTL_STATS_SHOW },
 						    { "reset", CTL_STATS_RESET },
 						    { NULL, 0 } };
 	static const struct argp_option options[] = {
@@ -499,7 +448,7 @@ int stats_main(int argc, char **argv)
 
 int global_main(int argc, char **argv)
 {
-	static const struct show_word   words[] = { { "show", CTL_GLOBAL_SHOW },
+	static const struct ctl_word    words[] = { { "show", CTL_GLOBAL_SHOW },
 						    { NULL, 0 } };
 	static const struct argp_option options[] = {
 		CTL_OPTION_VERBOSE(

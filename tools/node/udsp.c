@@ -15,35 +15,20 @@ enum {
 	KEY_ALL = CTL_KEY_OWN
 };
 
+static const struct ctl_word words[] = {
+	{ "add", CTL_UDSP_ADD },
+	{ "del", CTL_UDSP_DEL },
+	{ "show", CTL_UDSP_SHOW },
+	{ NULL, 0 },
+};
+
 struct udsp_args {
 	struct ctl_args          uda_ask;
-	bool                     uda_has_word;
 	bool                     uda_all;
 	struct m0_lnet_udsp_text uda_text;
 	/** An option of add was given; NULL. */
 	const char *uda_add_only;
 };
-
-static void word_option(struct udsp_args *args, const char *text)
-{
-	struct tool_fail *fail = &args->uda_ask.ctg_fail;
-	enum ctl_verb    *verb = &args->uda_ask.ctg_req.cq_verb;
-
-	if (args->uda_has_word)
-		tool_fail_set(fail, TOOL_USAGE,
-			      "'%s': no further operand is accepted", text);
-	else if (strcmp(text, "add") == 0)
-		*verb = CTL_UDSP_ADD;
-	else if (strcmp(text, "del") == 0)
-		*verb = CTL_UDSP_DEL;
-	else if (strcmp(text, "show") == 0)
-		*verb = CTL_UDSP_SHOW;
-	else
-		tool_fail_set(fail, TOOL_USAGE,
-			      "'%s' is not accepted; there is: add, del, show",
-			      text);
-	args->uda_has_word = true;
-}
 
 /* Makes the rule of the texts. */
 static void rule_take(struct udsp_args *args)
@@ -71,10 +56,8 @@ static void args_check(struct udsp_args *args)
 	enum ctl_verb     verb = args->uda_ask.ctg_req.cq_verb;
 	bool              has_idx = args->uda_text.lut_idx != NULL;
 
-	if (!args->uda_has_word) {
-		tool_fail_set(fail, TOOL_USAGE,
-			      "a word is missing; there is: add, del, show");
-	} else if (verb != CTL_UDSP_ADD && args->uda_add_only != NULL) {
+	ctl_args_word_check(&args->uda_ask);
+	if (verb != CTL_UDSP_ADD && args->uda_add_only != NULL) {
 		tool_fail_set(fail, TOOL_USAGE,
 			      "%s is not accepted here; it is of add",
 			      args->uda_add_only);
@@ -132,7 +115,7 @@ static error_t udsp_option(int key, char *arg, struct argp_state *state)
 		args->uda_all = true;
 		break;
 	case ARGP_KEY_ARG:
-		word_option(args, arg);
+		ctl_args_word(&args->uda_ask, arg);
 		break;
 	case ARGP_KEY_END:
 		args_check(args);
@@ -147,7 +130,7 @@ static error_t udsp_option(int key, char *arg, struct argp_state *state)
 
 int udsp_main(int argc, char **argv)
 {
-	struct udsp_args                args = {};
+	struct udsp_args args = { .uda_ask = { .ctg_words = words } };
 	static const struct argp_option options[] = {
 		{ "src", KEY_SRC, "RANGE", 0,
 		  "Interfaces of this node, as 10.0.[1-5].*@tcp, or their "
