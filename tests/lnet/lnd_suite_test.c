@@ -752,7 +752,7 @@ int main(void)
 	static struct kind kinds[] = {
 		{ "sock over tcp",
 		  &m0_ksock_row,
-		  { "127.0.0.1@tcp", "127.0.0.2@tcp" },
+		  { "127.8.0.1@tcp", "127.8.0.2@tcp" },
 		  false },
 		{ "sock over simulated streams",
 		  &m0_ksock_row,
