@@ -146,9 +146,13 @@ struct m0_lnet_ni_info {
 	uint64_t nii_timeout_ms;
 	/** Health, 0 to M0_LNET_HEALTH_MAX, always the maximum of lo. Below it:
 	 * tries of the recovery since a success, and time to the next one. */
-	unsigned                nii_health;
-	unsigned                nii_tries_nr;
-	uint64_t                nii_try_in_ms;
+	unsigned nii_health;
+	unsigned nii_tries_nr;
+	uint64_t nii_try_in_ms;
+	/** Priorities that rules of selection (m0/lnet_udsp.h) give to the network
+	 * and to the interface; M0_LNET_PRIORITY_NONE: no rule does. */
+	uint32_t                nii_net_priority;
+	uint32_t                nii_priority;
 	struct m0_lnet_traffic  nii_traffic;
 	struct m0_lnet_failures nii_failures;
 	struct m0_lnd_ni_info   nii_lnd;
@@ -178,6 +182,14 @@ struct m0_lnet_peer_ni_info {
 	 * least of that so far. 0: no interface is on its network. */
 	int pni_router_credits_free;
 	int pni_router_credits_low;
+	/** As nii_net_priority and nii_priority. */
+	uint32_t pni_net_priority;
+	uint32_t pni_priority;
+	/** NIDs that rules of selection prefer for messages to the peer NI: those
+	 * of interfaces of this node, and behind them those of gateways. */
+	unsigned            pni_sources_nr;
+	unsigned            pni_gateways_nr;
+	struct m0_lnet_nid *pni_preferred;
 };
 
 /** Bits of pei_state, with the values that lnetctl shows. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lnet/flow/select.h"
+#include "lnet/policy/policies.h"
 #include "lnet/route/route.h"
 #include "lnet/route/router.h"
 
@@ -102,6 +103,8 @@ static void ni_draw(const struct m0_lnet_ni *ni, struct m0_lnet_ni_info *to)
 	to->nii_health = ni->lni_health;
 	to->nii_tries_nr = ni->lni_tries_nr;
 	to->nii_try_in_ms = try_in_ms(ni->lni_engine, &ni->lni_try_timer);
+	to->nii_net_priority = (uint32_t)(ni->lni_policy.nip_priority >> 32);
+	to->nii_priority = (uint32_t)ni->lni_policy.nip_priority;
 	to->nii_traffic = ni->lni_traffic;
 	to->nii_failures = ni->lni_failures;
 	if (ln->ldn_lnd != NULL && m0_lnet__ni_is_usable(ni) &&
@@ -122,6 +125,77 @@ static unsigned router_credits(const struct m0_lnet_engine *eng,
 		if (m0_lnet_nid_net(&ni->lni_lnd.ldn_nid) == net)
 			return m0_lnet__router_credits(ni);
 	return 0;
+}
+
+/** Copies the NIDs of the interfaces that are preferred for the peer NI. @return
+ * their number. */
+static unsigned sources_draw(const struct m0_lnet_engine *eng,
+			     const struct m0_lnet_lpni   *lpni,
+			     struct m0_lnet_nid          *to)
+{
+	const struct m0_lnet_ni *ni;
+	unsigned                 nr = 0;
+
+	if (lpni->lpn_policy.lpp_prefer == NULL)
+		return 0;
+	m0_list_for_each_entry(&eng->le_nis, ni, struct m0_lnet_ni, lni_link) {
+		if (!m0_lnet__prefers_ni(&lpni->lpn_policy, &ni->lni_policy))
+			continue;
+		if (to != NULL)
+			to[nr] = ni->lni_lnd.ldn_nid;
+		++nr;
+	}
+	return nr;
+}
+
+/** As sources_draw(), of gateways. */
+static unsigned gateways_draw(const struct m0_lnet_engine *eng,
+			      const struct m0_lnet_lpni   *lpni,
+			      struct m0_lnet_nid          *to)
+{
+	const struct m0_lnet_gateway *gw;
+	unsigned                      nr = 0;
+
+	if (lpni->lpn_policy.lpp_prefer == NULL)
+		return 0;
+	m0_list_for_each_entry(&m0_lnet__routes(eng)->lrs_gateways, gw,
+			       struct m0_lnet_gateway, gw_link) {
+		if (!m0_lnet__prefers_gateway(&lpni->lpn_policy, gw->gw_slot))
+			continue;
+		if (to != NULL)
+			to[nr] = gw->gw_lpni->lpn_nid;
+		++nr;
+	}
+	return nr;
+}
+
+/** Returns the number of all NIDs that are preferred for peer NIs. */
+static size_t preferred_nr(const struct m0_lnet_engine *eng)
+{
+	const struct m0_lnet_lpni *lpni;
+	struct m0_hash_link       *at;
+	size_t                     nr = 0;
+
+	for (at = m0_hash_first(&eng->le_lpnis); at != NULL;
+	     at = m0_hash_next(at)) {
+		lpni = container_of(at, struct m0_lnet_lpni, lpn_hash);
+		nr += sources_draw(eng, lpni, NULL) +
+		      gateways_draw(eng, lpni, NULL);
+	}
+	return nr;
+}
+
+static void policy_draw(const struct m0_lnet_engine *eng,
+			const struct m0_lnet_lpni   *lpni,
+			struct m0_lnet_peer_ni_info *to,
+			struct m0_lnet_nid          *preferred)
+{
+	to->pni_net_priority = lpni->lpn_policy.lpp_net_priority;
+	to->pni_priority = lpni->lpn_policy.lpp_priority;
+	to->pni_preferred = preferred;
+	to->pni_sources_nr = sources_draw(eng, lpni, preferred);
+	to->pni_gateways_nr =
+		gateways_draw(eng, lpni, preferred + to->pni_sources_nr);
 }
 
 static void lpni_draw(const struct m0_lnet_engine *eng,
@@ -148,30 +222,36 @@ static void lpni_draw(const struct m0_lnet_engine *eng,
 	to->pni_router_credits_low = (int)credits - (int)lpni->lpn_fwds_max;
 }
 
-/** Fills in one peer. @return where the NIs of the next peer go. */
-static struct m0_lnet_peer_ni_info *peer_draw(const struct m0_lnet_engine *eng,
-					      const struct m0_lnet_peer   *peer,
-					      struct m0_lnet_peer_info    *to,
-					      struct m0_lnet_peer_ni_info *nis)
+/** Fills in one peer, its NIs and the NIDs preferred for them. Moves *nis and
+ * *nids behind those. */
+static void peer_draw(const struct m0_lnet_engine  *eng,
+		      const struct m0_lnet_peer    *peer,
+		      struct m0_lnet_peer_info     *to,
+		      struct m0_lnet_peer_ni_info **nis,
+		      struct m0_lnet_nid          **nids)
 {
-	struct m0_lnet_lpni *lpni;
+	struct m0_lnet_peer_ni_info *ni = *nis;
+	struct m0_lnet_lpni         *lpni;
 
 	to->pei_primary = peer->lpe_primary;
 	to->pei_state = peer->lpe_state;
 	to->pei_multi_rail = (peer->lpe_state & M0_LNET_PEER_MULTI_RAIL) != 0;
-	to->pei_nis = nis;
+	to->pei_nis = ni;
 	m0_list_for_each_entry(&peer->lpe_lpnis, lpni, struct m0_lnet_lpni,
 			       lpn_link) {
-		lpni_draw(eng, lpni, nis);
-		++nis;
+		lpni_draw(eng, lpni, ni);
+		policy_draw(eng, lpni, ni, *nids);
+		*nids += ni->pni_sources_nr + ni->pni_gateways_nr;
+		++ni;
 	}
-	to->pei_nis_nr = (unsigned)(nis - to->pei_nis);
-	return nis;
+	to->pei_nis_nr = (unsigned)(ni - *nis);
+	*nis = ni;
 }
 
 static void all_draw(const struct m0_lnet_engine *eng,
 		     struct m0_lnet_info         *info,
-		     struct m0_lnet_peer_ni_info *peer_nis)
+		     struct m0_lnet_peer_ni_info *peer_nis,
+		     struct m0_lnet_nid          *nids)
 {
 	struct m0_lnet_ni   *ni;
 	struct m0_lnet_peer *peer;
@@ -180,23 +260,25 @@ static void all_draw(const struct m0_lnet_engine *eng,
 		ni_draw(ni, &info->li_nis[info->li_nis_nr++]);
 	m0_list_for_each_entry(&eng->le_peers, peer, struct m0_lnet_peer,
 			       lpe_link)
-		peer_nis = peer_draw(eng, peer,
-				     &info->li_peers[info->li_peers_nr++],
-				     peer_nis);
+		peer_draw(eng, peer, &info->li_peers[info->li_peers_nr++],
+			  &peer_nis, &nids);
 }
 
 int m0_lnet_engine_info(const struct m0_lnet_engine *eng,
 			struct m0_lnet_info        **ret)
 {
-	size_t               nis_nr = m0_list_length(&eng->le_nis);
-	size_t               peers_nr = eng->le_peers_nr;
-	size_t               peer_nis_nr = m0_hash_nr(&eng->le_lpnis);
-	struct m0_lnet_info *info;
+	size_t                       nis_nr = m0_list_length(&eng->le_nis);
+	size_t                       peers_nr = eng->le_peers_nr;
+	size_t                       peer_nis_nr = m0_hash_nr(&eng->le_lpnis);
+	size_t                       nids_nr = preferred_nr(eng);
+	struct m0_lnet_info         *info;
+	struct m0_lnet_peer_ni_info *peer_nis;
 
-	/* Every part has an alignment of 64 bits. */
+	/* Every part but the last has an alignment of 64 bits. */
 	info = m0_alloc(sizeof *info + nis_nr * sizeof *info->li_nis +
 			peers_nr * sizeof *info->li_peers +
-			peer_nis_nr * sizeof *info->li_peers->pei_nis);
+			peer_nis_nr * sizeof *peer_nis +
+			nids_nr * sizeof(struct m0_lnet_nid));
 	if (info == NULL)
 		return -ENOMEM;
 	info->li_features = m0_lnet__ping_features(eng);
@@ -206,7 +288,8 @@ int m0_lnet_engine_info(const struct m0_lnet_engine *eng,
 			     M0_LNET_ROUTING_ON;
 	info->li_nis = (void *)(info + 1);
 	info->li_peers = (void *)(info->li_nis + nis_nr);
-	all_draw(eng, info, (void *)(info->li_peers + peers_nr));
+	peer_nis = (void *)(info->li_peers + peers_nr);
+	all_draw(eng, info, peer_nis, (void *)(peer_nis + peer_nis_nr));
 	M0_POST(info->li_nis_nr == nis_nr && info->li_peers_nr == peers_nr);
 	m0_lnet_engine_stats(eng, &info->li_stats);
 	*ret = info;

@@ -105,6 +105,21 @@ static void *moved(const void *at, uintptr_t by)
 	return (void *)((uintptr_t)at + by);
 }
 
+/** Moves the lists of what is preferred. @return their bytes. */
+static size_t preferred_move(struct m0_lnet_peer_info *peer, uintptr_t by)
+{
+	size_t   nids_nr = 0;
+	unsigned i;
+
+	for (i = 0; i < peer->pei_nis_nr; ++i) {
+		struct m0_lnet_peer_ni_info *ni = &peer->pei_nis[i];
+
+		nids_nr += ni->pni_sources_nr + ni->pni_gateways_nr;
+		ni->pni_preferred = moved(ni->pni_preferred, by);
+	}
+	return nids_nr * sizeof(struct m0_lnet_nid);
+}
+
 size_t m0_ring_info_pack(struct m0_lnet_info *info)
 {
 	uintptr_t by = -(uintptr_t)info;
@@ -115,7 +130,8 @@ size_t m0_ring_info_pack(struct m0_lnet_info *info)
 	for (i = 0; i < info->li_peers_nr; ++i) {
 		struct m0_lnet_peer_info *peer = &info->li_peers[i];
 
-		bytes += peer->pei_nis_nr * sizeof *peer->pei_nis;
+		bytes += peer->pei_nis_nr * sizeof *peer->pei_nis +
+			 preferred_move(peer, by);
 		peer->pei_nis = moved(peer->pei_nis, by);
 	}
 	info->li_nis = moved(info->li_nis, by);
@@ -131,7 +147,10 @@ void m0_ring_info_unpack(struct m0_lnet_info *info)
 
 	info->li_nis = moved(info->li_nis, by);
 	info->li_peers = moved(info->li_peers, by);
-	for (i = 0; i < info->li_peers_nr; ++i)
-		info->li_peers[i].pei_nis =
-			moved(info->li_peers[i].pei_nis, by);
+	for (i = 0; i < info->li_peers_nr; ++i) {
+		struct m0_lnet_peer_info *peer = &info->li_peers[i];
+
+		peer->pei_nis = moved(peer->pei_nis, by);
+		(void)preferred_move(peer, by);
+	}
 }

@@ -52,6 +52,42 @@ class Rules(cli.Case):
         self.assert_done(self.udsp('del', '--all'))
         self.assertEqual(self.rules(), [])
 
+    def info(self, verb, name, *args):
+        """The `udsp info` of each NID."""
+        shown = self.node.json(verb, 'show', '-v4', *args)
+        return {ni['nid']: ni['udsp info']
+                for part in shown[verb] for ni in part[name]}
+
+    def test_show_tells_what_the_rules_say(self):
+        ours, near, far = (f'{lnet.address(i)}@tcp' for i in (1, 2, 3))
+        for args in (('peer', 'add', '--prim_nid', near),
+                     ('peer', 'add', '--prim_nid', '1.2.3.4@tcp1'),
+                     ('route', 'add', '--net', 'tcp1', '--gateway', far)):
+            self.assert_done(self.node.run(*args))
+        none = {'net priority': -1, 'nid priority': -1}
+        self.assertEqual(self.info('net', 'local NI(s)'),
+                         {'0@lo': none, ours: none})
+        self.assertEqual(self.info('peer', 'peer ni', '--nid', near),
+                         {near: none})
+        self.add('--src', 'tcp', '--priority', '1')
+        self.add('--src', ours, '--priority', '2')
+        self.add('--dst', 'tcp', '--priority', '4294967294')
+        self.add('--dst', near)
+        self.add('--dst', near, '--src', ours)
+        self.add('--dst', '*@tcp1', '--rte', far)
+        self.assertEqual(
+            self.info('net', 'local NI(s)'),
+            {'0@lo': none, ours: {'net priority': 1, 'nid priority': 2}})
+        self.assertEqual(
+            self.info('peer', 'peer ni'),
+            {near: {'net priority': 4294967294, 'nid priority': 0,
+                    'preferred sources': [{'nid': ours}]},
+             far: {'net priority': 4294967294, 'nid priority': -1},
+             '1.2.3.4@tcp1': none | {'preferred gateways': [{'nid': far}]}})
+        self.assert_done(self.udsp('del', '--all'))
+        self.assertEqual(self.info('peer', 'peer ni', '--nid', near),
+                         {near: none})
+
     def test_refusals_of_the_node(self):
         self.recorded()
         self.assert_refused(self.udsp('add', '--src', 'tcp', '-p1'), 1,

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "m0/lnet_udsp.h"
+
 #include "ctl_out.h"
 #include "lnet_show.h"
 
@@ -46,20 +48,58 @@ static void traffic_add(struct json_t                *item,
 	counts_add(item, "dropped_stats", &traffic->lt_dropped);
 }
 
-static void udsp_add(struct json_t *item)
-{
-	struct json_t *object = jout_object(item, "udsp info");
-
-	jout_int(object, "net priority", -1);
-	jout_int(object, "nid priority", -1);
-}
-
 static void nid_add(struct json_t *item, const char *key,
 		    const struct m0_lnet_nid *nid)
 {
 	char text[M0_LNET_NIDSTR_SIZE];
 
 	jout_str(item, key, m0_lnet_nid_print(nid, text, sizeof text));
+}
+
+static void priority_add(struct json_t *object, const char *key,
+			 uint32_t priority)
+{
+	if (priority == M0_LNET_PRIORITY_NONE)
+		jout_int(object, key, -1);
+	else
+		jout_num(object, key, priority);
+}
+
+/* Verdict of the rules of selection. @return the object. */
+static struct json_t *udsp_add(struct json_t *item, uint32_t net_priority,
+			       uint32_t nid_priority)
+{
+	struct json_t *object = jout_object(item, "udsp info");
+
+	priority_add(object, "net priority", net_priority);
+	priority_add(object, "nid priority", nid_priority);
+	return object;
+}
+
+static void preferred_add(struct json_t *object, const char *key,
+			  const struct m0_lnet_nid *nids, unsigned begin,
+			  unsigned end)
+{
+	struct json_t *list;
+
+	if (begin == end)
+		return;
+	list = jout_array(object, key);
+	for (; begin < end; ++begin)
+		nid_add(jout_append(list), "nid", &nids[begin]);
+}
+
+static void peer_udsp_add(struct json_t                     *item,
+			  const struct m0_lnet_peer_ni_info *ni)
+{
+	struct json_t *object =
+		udsp_add(item, ni->pni_net_priority, ni->pni_priority);
+
+	preferred_add(object, "preferred sources", ni->pni_preferred, 0,
+		      ni->pni_sources_nr);
+	preferred_add(object, "preferred gateways", ni->pni_preferred,
+		      ni->pni_sources_nr,
+		      ni->pni_sources_nr + ni->pni_gateways_nr);
 }
 
 /* ----------------------------------------------------------------- net show */
@@ -136,7 +176,7 @@ static void ni_add(struct json_t *list, const struct m0_lnet_ni_info *ni,
 		return;
 	statistics_add(item, &ni->nii_traffic);
 	if (verbose >= 4)
-		udsp_add(item);
+		(void)udsp_add(item, ni->nii_net_priority, ni->nii_priority);
 	if (verbose >= 2) {
 		traffic_add(item, &ni->nii_traffic);
 		ni_health_add(item, ni);
@@ -211,7 +251,7 @@ static void peer_ni_add(struct json_t                     *list,
 
 	nid_add(item, "nid", &ni->pni_nid);
 	if (verbose >= 4)
-		udsp_add(item);
+		peer_udsp_add(item, ni);
 	jout_str(item, "state", peer_ni_state(ni, is_watched));
 	if (verbose < 1)
 		return;

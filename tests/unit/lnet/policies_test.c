@@ -284,6 +284,69 @@ static void gateway_is_known_by_its_primary_nid(void **state)
 	assert_true(prefers_gateway("10.1.0.3@tcp1", "10.0.0.2@tcp"));
 }
 
+static const struct m0_lnet_peer_ni_info *shown(const struct m0_lnet_info *info,
+						const char                *text)
+{
+	struct m0_lnet_nid nid = pair_nid(text);
+	unsigned           i;
+	unsigned           j;
+
+	for (i = 0; i < info->li_peers_nr; ++i)
+		for (j = 0; j < info->li_peers[i].pei_nis_nr; ++j)
+			if (m0_lnet_nid_eq(
+				    &info->li_peers[i].pei_nis[j].pni_nid,
+				    &nid))
+				return &info->li_peers[i].pei_nis[j];
+	fail_msg("%s is not shown", text);
+	return NULL;
+}
+
+/* The information about the node has the priorities, and the NIDs that are preferred
+ * for each peer NI. */
+static void information_has_what_the_rules_say(void **state)
+{
+	const struct m0_lnet_peer_ni_info *ni;
+	struct m0_lnet_info               *info;
+
+	(void)state;
+	(void)pair_ni(one, "10.1.0.1@tcp");
+	route(0, "tcp1", "10.0.0.2@tcp");
+	route(0, "tcp1", "10.0.0.3@tcp");
+	rule("tcp", NULL, NULL, "3", NULL);
+	rule("10.1.0.1@tcp", NULL, NULL, "4", NULL);
+	rule(NULL, "tcp1", NULL, "5", NULL);
+	rule(NULL, "1.0.0.1@tcp1", NULL, "6", NULL);
+	rule("10.1.0.1@tcp", "1.0.0.1@tcp1", NULL, NULL, NULL);
+	rule(NULL, "1.0.0.[1-2]@tcp1", "10.0.0.3@tcp", NULL, NULL);
+	(void)policy_of("1.0.0.1@tcp1");
+	(void)policy_of("1.0.0.2@tcp1");
+	(void)policy_of("1.0.0.3@tcp");
+	assert_int_equal(m0_lnet_engine_info(one->pno_engine, &info), 0);
+	assert_nid(&info->li_nis[0].nii_nid, "0@lo");
+	assert_int_equal(info->li_nis[0].nii_net_priority, NONE);
+	assert_int_equal(info->li_nis[0].nii_priority, NONE);
+	assert_int_equal(info->li_nis[1].nii_net_priority, 3);
+	assert_int_equal(info->li_nis[1].nii_priority, NONE);
+	assert_int_equal(info->li_nis[2].nii_net_priority, 3);
+	assert_int_equal(info->li_nis[2].nii_priority, 4);
+	ni = shown(info, "1.0.0.1@tcp1");
+	assert_int_equal(ni->pni_net_priority, 5);
+	assert_int_equal(ni->pni_priority, 6);
+	assert_int_equal(ni->pni_sources_nr, 1);
+	assert_int_equal(ni->pni_gateways_nr, 1);
+	assert_nid(&ni->pni_preferred[0], "10.1.0.1@tcp");
+	assert_nid(&ni->pni_preferred[1], "10.0.0.3@tcp");
+	ni = shown(info, "1.0.0.2@tcp1");
+	assert_int_equal(ni->pni_priority, NONE);
+	assert_int_equal(ni->pni_sources_nr, 0);
+	assert_int_equal(ni->pni_gateways_nr, 1);
+	assert_nid(&ni->pni_preferred[0], "10.0.0.3@tcp");
+	ni = shown(info, "1.0.0.3@tcp");
+	assert_int_equal(ni->pni_net_priority, NONE);
+	assert_int_equal(ni->pni_sources_nr + ni->pni_gateways_nr, 0);
+	m0_free(info);
+}
+
 /* -- reach ----------------------------------------------------------------- */
 
 enum {
@@ -381,6 +444,7 @@ int main(void)
 		STORY(preferred_sources_add_up_and_follow_interfaces),
 		STORY(preferred_gateways_follow_the_routes),
 		STORY_BARE(gateway_is_known_by_its_primary_nid),
+		STORY(information_has_what_the_rules_say),
 		STORY_BARE(many_rules_are_applied_in_slices),
 	};
 

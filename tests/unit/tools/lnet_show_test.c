@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
+#include "m0/lnet_udsp.h"
+
 #include "../../../tools/node/lnet_show.h"
 #include "../../../tools/node/probe_set.h"
 #include "lnetctl.h"
@@ -35,6 +37,8 @@ static void peer_set(unsigned i, const char *text, int low)
 	peer_nis[i].pni_router_credits_free = 8;
 	peer_nis[i].pni_router_credits_low = 8;
 	peer_nis[i].pni_health = 1000;
+	peer_nis[i].pni_net_priority = M0_LNET_PRIORITY_NONE;
+	peer_nis[i].pni_priority = M0_LNET_PRIORITY_NONE;
 	peers[i].pei_primary = peer_nis[i].pni_nid;
 	peers[i].pei_nis = &peer_nis[i];
 	peers[i].pei_nis_nr = 1;
@@ -42,11 +46,17 @@ static void peer_set(unsigned i, const char *text, int low)
 
 static void node_set(void)
 {
+	unsigned i;
+
 	m0_lnet_cfg_default(&cfg);
 	memset(nis, 0, sizeof nis);
 	memset(peer_nis, 0, sizeof peer_nis);
 	memset(peers, 0, sizeof peers);
 	M0_SET0(&info);
+	for (i = 0; i < ARRAY_SIZE(nis); ++i) {
+		nis[i].nii_net_priority = M0_LNET_PRIORITY_NONE;
+		nis[i].nii_priority = M0_LNET_PRIORITY_NONE;
+	}
 	nis[0].nii_nid = m0_lnet_nid_lo;
 	nis[0].nii_up = true;
 	nis[0].nii_link_up = true;
@@ -196,6 +206,103 @@ static void peer_is_found_by_its_nid(void **state)
 		 "%s            colibri:\n                  alive: up\n",
 		 lnetctl_peer_show_v4);
 	show_is(&req, want);
+}
+
+/* Returns what lnetctl printed for a command of the recording. */
+static char *recorded(const char *command)
+{
+	const char *dir = getenv("LNETCTL_GOLDEN");
+	char        path[512];
+	char        all[8192];
+	char        head[128];
+	char       *at;
+	char       *end;
+	size_t      nr;
+	FILE       *file;
+
+	assert_non_null(dir);
+	snprintf(path, sizeof path, "%s/udsp_show_v4.txt", dir);
+	file = fopen(path, "r");
+	assert_non_null(file);
+	nr = fread(all, 1, sizeof all - 1, file);
+	fclose(file);
+	all[nr] = '\0';
+	snprintf(head, sizeof head, "$ lnetctl %s\n", command);
+	at = strstr(all, head);
+	assert_non_null(at);
+	at += strlen(head);
+	end = strstr(at, "\n\n$");
+	if (end != NULL)
+		end[1] = '\0';
+	return strdup(at);
+}
+
+/* The priorities that rules gave a kernel node are shown as by its lnetctl. */
+static void rules_are_shown_as_by_lnetctl(void **state)
+{
+	struct ctl_request req = request(CTL_NET_SHOW, 4);
+	char              *want = recorded("net show -v 4");
+	char              *got;
+
+	(void)state;
+	node_set();
+	nis[1].nii_net_priority = 1;
+	got = shown(&req, TOOL_OK);
+	assert_memory_equal(got, want, strlen(want));
+	free(got);
+	free(want);
+	req = request(CTL_PEER_SHOW, 4);
+	req.cq_nids[req.cq_nids_nr++] = nid("192.168.77.3@tcp");
+	peer_nis[0].pni_priority = 0;
+	want = recorded("peer show -v 4 --nid 192.168.77.3@tcp");
+	got = shown(&req, TOOL_OK);
+	assert_memory_equal(got, want, strlen(want));
+	assert_string_equal(got + strlen(want),
+			    "            colibri:\n"
+			    "                  alive: unknown\n");
+	free(got);
+	free(want);
+}
+
+/* The largest priority is no -1; lists stand behind the priorities, if there are
+ * any. */
+static void preferred_nids_are_listed(void **state)
+{
+	struct ctl_request req = request(CTL_PEER_SHOW, 4);
+	struct m0_lnet_nid nids[] = { nid("10.0.0.1@tcp"), nid("10.1.0.1@tcp"),
+				      nid("10.0.0.9@tcp") };
+	char              *got;
+
+	(void)state;
+	node_set();
+	info.li_peers_nr = 1;
+	peer_nis[0].pni_net_priority = M0_LNET_PRIORITY_NONE - 1;
+	peer_nis[0].pni_preferred = nids;
+	peer_nis[0].pni_sources_nr = 2;
+	peer_nis[0].pni_gateways_nr = 1;
+	got = shown(&req, TOOL_OK);
+	assert_non_null(strstr(got,
+			       "            udsp info:\n"
+			       "                  net priority: 4294967294\n"
+			       "                  nid priority: -1\n"
+			       "                  preferred sources:\n"
+			       "                  -     nid: 10.0.0.1@tcp\n"
+			       "                  -     nid: 10.1.0.1@tcp\n"
+			       "                  preferred gateways:\n"
+			       "                  -     nid: 10.0.0.9@tcp\n"
+			       "            state: NA\n"));
+	free(got);
+	peer_nis[0].pni_sources_nr = 0;
+	got = shown(&req, TOOL_OK);
+	assert_null(strstr(got, "preferred sources"));
+	assert_non_null(strstr(got,
+			       "preferred gateways:\n"
+			       "                  -     nid: 10.0.0.1@tcp\n"));
+	free(got);
+	req.cq_json = true;
+	got = shown(&req, TOOL_OK);
+	assert_non_null(strstr(got, "\"preferred gateways\""));
+	free(got);
 }
 
 /* Health below the maximum is shown with the tries of the recovery. */
@@ -433,6 +540,8 @@ int main(void)
 		cmocka_unit_test(net_ours_come_after_lnetctls),
 		cmocka_unit_test(peers_are_shown_as_by_lnetctl),
 		cmocka_unit_test(peer_is_found_by_its_nid),
+		cmocka_unit_test(rules_are_shown_as_by_lnetctl),
+		cmocka_unit_test(preferred_nids_are_listed),
 		cmocka_unit_test(health_is_shown_with_its_recovery),
 		cmocka_unit_test(peers_of_a_router_are_shown_as_by_lnetctl),
 		cmocka_unit_test(fatal_error_is_that_of_the_link),
