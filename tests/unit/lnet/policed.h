@@ -46,4 +46,31 @@ static inline void rule_del(int32_t idx)
 	rules_settle();
 }
 
+/** Sends `nr` messages, and returns how many of them went from `from` to `to`;
+ * NULL: any. */
+static inline unsigned went(unsigned nr, const char *dst, const char *from,
+			    const char *to)
+{
+	unsigned           first = pair_frames_nr(pair, 0, M0_LNET_PUT);
+	struct m0_lnet_nid ni = pair_nid(from != NULL ? from : "0@lo");
+	struct m0_lnet_nid hop = pair_nid(to != NULL ? to : "0@lo");
+	unsigned           found = 0;
+	unsigned           i;
+
+	for (i = 0; i < nr; ++i) {
+		put_to(one, dst, 8);
+		pair_settle(pair);
+	}
+	for (i = first; i < pair_frames_nr(pair, 0, M0_LNET_PUT); ++i) {
+		const struct pair_frame *frame =
+			pair_frame(pair, 0, M0_LNET_PUT, i);
+
+		if (frame->pfr_hdr.lhd_portal == PORTAL &&
+		    (from == NULL || m0_lnet_nid_eq(&frame->pfr_ni, &ni)) &&
+		    (to == NULL || m0_lnet_nid_eq(&frame->pfr_hop, &hop)))
+			++found;
+	}
+	return found;
+}
+
 #endif /* M0_TESTS_UNIT_LNET_POLICED_H */
