@@ -235,9 +235,59 @@ class Changes(Case):
         self.assertTrue(self.config(node, 'export').endswith(shown))
         self.config(node, 'export', '--backup', path)
         self.assertEqual(self.diff(node, path), '')
+        with open(path, encoding='utf-8') as file:
+            self.assertTrue(file.read().endswith(rules))
         self.assert_done(node.run('udsp', 'del', '--all'))
         self.assertEqual(len(self.config(node, 'import', path).splitlines()), 3)
         self.assertEqual(node.run('udsp', 'show').stdout.decode(), shown)
+
+    def test_show_prints_what_the_file_names(self):
+        node = self.node()
+        near = f'{lnet.address(9)}@tcp'
+        for args in (('route', 'add', '--net', 'tcp7', '--gateway', near),
+                     ('route', 'add', '--net', 'tcp8', '--gateway', near,
+                      '--priority', '3'),
+                     ('peer', 'add', '--prim_nid', '1.2.3.4@tcp9'),
+                     ('peer', 'add', '--prim_nid', '1.2.3.5@tcp9'),
+                     ('udsp', 'add', '--src', 'tcp', '--priority', '7'),
+                     ('udsp', 'add', '--dst', 'tcp9')):
+            self.assert_done(node.run(*args))
+        before = self.config(node, 'export', '--backup')
+        # Values do not matter, and neither does the order.
+        path = self.file(
+            'udsp:\n- src: tcp\nglobal:\n  retry_count: 0\npeer:\n'
+            '- primary nid: 1.2.3.5@tcp9\nroute:\n- net: tcp8\n'
+            f'  gateway: {near}\n  priority: 9\nnet:\n- net type: tcp\n')
+        shown = self.config(node, 'import', '--show', path)
+        nid = f'{lnet.address(1)}@tcp'
+        self.assertIn(f'nid: {nid}\n', shown)
+        self.assertRegex(shown, r'(?s)^net:.*\nroute:.*\npeer:.*\nglobal:\n'
+                         r'    retry_count: 3\nudsp:\n    - idx: 0\n'
+                         r'      src: tcp\n      action:\n'
+                         r'          priority: 7\n$')
+        self.assertRegex(shown, r'net: tcp8\n +gateway: .*\n +hop: -1\n'
+                         r' +priority: 3\n')
+        self.assertIn('primary nid: 1.2.3.5@tcp9', shown)
+        for word in ('tcp7', '1.2.3.4@tcp9', 'dst', 'enable'):
+            self.assertNotIn(word, shown)
+        # The output names the same.
+        again = self.file(shown, 'again')
+        self.assertEqual(self.config(node, 'import', '--show', again), shown)
+        # A missing part is a failure, and the rest is printed.
+        path = self.file('route:\n- net: tcp7\n'
+                         f'  gateway: {near}\n- net: tcp6\n  gateway: {near}\n'
+                         'peer:\n- primary nid: 1.2.3.6@tcp9\n')
+        done = node.run('config', 'import', '--show', path)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(f'{path}:4:3: the node does not have this route'.encode(),
+                      done.stderr)
+        self.assertIn(b'net: tcp7', done.stdout)
+        self.assertNotIn(b'peer:', done.stdout)
+        for option, name in (('--del', 'show'), ('--confirm=9', 'confirm'),
+                             ('--json', 'json')):
+            self.refused(node.run('config', 'import', '--show', option, path),
+                         2, f'--{name}', '--show')
+        self.assertEqual(self.config(node, 'export', '--backup'), before)
 
     def test_rules(self):
         def idx():

@@ -355,10 +355,15 @@ class Golden(Case):
                               input=b'global: {retry_count: 1}\n',
                               stdout=subprocess.PIPE, timeout=cli.PATIENCE)
         self.assertEqual(done.stdout, b'~ global retry_count 2 -> 1\n')
-        for option in ('--show', '--exec'):
-            self.assert_refused(self.lnetctl('import', option, path), 2,
-                                'manage:\n-     import:\n      errno: -22',
-                                option)
+        self.assert_refused(self.lnetctl('import', '--exec', path), 2,
+                            'manage:\n-     import:\n      errno: -22',
+                            '--exec')
+        self.assertIn('net type: tcp', self.text('import', '--show', path))
+        with open(path, 'w', encoding='utf-8') as file:
+            file.write('udsp: [{src: tcp}]\n')
+        self.assert_refused(self.lnetctl('import', '--show', path), 1,
+                            'import:', 'errno: -',
+                            'does not have this rule')
 
     def test_failures(self):
         self.node()

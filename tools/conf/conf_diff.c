@@ -76,7 +76,7 @@ static bool removes(const struct differ *dfr, unsigned sections)
 
 /* ------------------------------------------------------------------ networks */
 
-static bool ni_is(const struct conf_ni *want, const struct conf_ni *ni)
+bool conf_ni_is(const struct conf_ni *want, const struct conf_ni *ni)
 {
 	if (want->cni_net != ni->cni_net)
 		return false;
@@ -94,7 +94,7 @@ static bool has_ni(const struct conf_model *model, const struct conf_ni *ni)
 	unsigned i;
 
 	for (i = 0; i < model->cmo_nis_nr; ++i) {
-		if (ni_is(&model->cmo_nis[i], ni))
+		if (conf_ni_is(&model->cmo_nis[i], ni))
 			return true;
 	}
 	return false;
@@ -105,7 +105,7 @@ static bool node_has_ni(const struct differ *dfr, const struct conf_ni *want)
 	unsigned i;
 
 	for (i = 0; i < dfr->dfr_running->cmo_nis_nr; ++i) {
-		if (ni_is(want, &dfr->dfr_running->cmo_nis[i]))
+		if (conf_ni_is(want, &dfr->dfr_running->cmo_nis[i]))
 			return true;
 	}
 	return false;

@@ -63,9 +63,21 @@ int conf_udsps_diff(struct conf_plan *plan, const struct conf_model *running,
 		    const struct conf_model *want,
 		    const struct conf_model *prev, bool removes,
 		    struct conf_fail *fail);
+/** Does the interface of a file name this one of the node? One without a name is every
+ * one of its network. */
+bool conf_ni_is(const struct conf_ni *want, const struct conf_ni *ni);
 /** Have the rules the same ranges, so that a node has one of them? */
 bool conf_udsp_is(const struct m0_lnet_udsp *left,
 		  const struct m0_lnet_udsp *right);
+
+/**
+ * Leaves in `running` only what `want` names, whatever its values are.
+ * @param missing  the place of the first part that is not there, and what it is; its
+ *                 line is 0 if all are there.
+ * @return number of parts of `want` that are not there.
+ */
+unsigned conf_keep(struct conf_model *running, const struct conf_model *want,
+		   struct conf_fail *missing);
 
 void conf_plan_fini(struct conf_plan *plan);
 /** Makes `ret` the change that undoes `change`, whose memory it uses. */

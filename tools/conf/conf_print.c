@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "conf_model.h"
 
@@ -189,8 +190,6 @@ static void udsps_print(struct conf_out *out, const struct conf_model *model)
 {
 	unsigned i;
 
-	if (model->cmo_udsps_nr == 0)
-		return;
 	conf_out_list(out, "udsp");
 	for (i = 0; i < model->cmo_udsps_nr; ++i) {
 		const struct m0_lnet_udsp *rule = &model->cmo_udsps[i].cud_rule;
@@ -291,15 +290,52 @@ static int maps_print(const struct conf_model *model, FILE *file)
 	sets_print(out, model, "routing", CONF_ENABLE, CONF_TINY);
 	sets_print(out, model, "buffers", CONF_TINY, CONF_SETS_END);
 	sets_print(out, model, "global", CONF_SETS, CONF_ENABLE);
-	udsps_print(out, model);
 	return conf_out_end(out);
+}
+
+/* Indents a list as lnetctl indents that of the rules, and no other. */
+static void list_indent(char *text, FILE *file)
+{
+	char *line;
+
+	while ((line = strsep(&text, "\n")) != NULL) {
+		if (strncmp(line, "-   ", 4) == 0)
+			fprintf(file, "    - %s\n", line + 4);
+		else if (line[0] != '\0')
+			fprintf(file, "%s%s\n", line[0] == ' ' ? "  " : "",
+				line);
+	}
+}
+
+static int rules_print(const struct conf_model *model, FILE *file)
+{
+	char            *text = NULL;
+	size_t           nr;
+	FILE            *memory = open_memstream(&text, &nr);
+	struct conf_out *out = NULL;
+	int              rc = -ENOMEM;
+
+	if (memory != NULL)
+		out = conf_out_begin(memory, MAP_INDENT);
+	if (out != NULL) {
+		udsps_print(out, model);
+		rc = conf_out_end(out);
+	}
+	if (memory != NULL && fclose(memory) != 0)
+		rc = -ENOMEM;
+	if (rc == 0)
+		list_indent(text, file);
+	free(text);
+	return rc;
 }
 
 int conf_print(const struct conf_model *model, bool with_nids, FILE *file)
 {
 	int rc = has_lists(model) ? lists_print(model, with_nids, file) : 0;
 
-	if (rc == 0 && (has_sets(model) || model->cmo_udsps_nr > 0))
+	if (rc == 0 && has_sets(model))
 		rc = maps_print(model, file);
-	return rc;
+	if (rc == 0 && model->cmo_udsps_nr > 0)
+		rc = rules_print(model, file);
+	return rc == 0 && ferror(file) ? -EIO : rc;
 }

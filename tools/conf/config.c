@@ -12,6 +12,7 @@ enum {
 	KEY_ADD,
 	KEY_DEL,
 	KEY_REPLACE,
+	KEY_SHOW,
 	KEY_CONFIRM,
 	TIMEOUT_MS = 30000,
 	CONFIRM_MAX_S = 86400
@@ -37,9 +38,11 @@ struct config_args {
 	enum config_verb cfa_verb;
 	const char      *cfa_file;
 	bool             cfa_backup;
-	/** One of --add, --del, --replace. */
+	/** One of --add, --del, --replace, --show. */
 	const char *cfa_mode;
-	uint64_t    cfa_confirm_s;
+	bool        cfa_shows;
+	/** 0: none. */
+	uint64_t cfa_confirm_s;
 	/** Options of one verb, for the message. */
 	const char *cfa_import_only;
 };
@@ -87,6 +90,11 @@ static void args_check(struct config_args *args)
 		tool_fail_set(fail, TOOL_USAGE,
 			      "--%s is not accepted here; it is of import",
 			      args->cfa_import_only);
+	if (args->cfa_shows &&
+	    (args->cfa_confirm_s > 0 || args->cfa_ask.ctg_req.cq_json))
+		tool_fail_set(fail, TOOL_USAGE,
+			      "--%s is not accepted with --show",
+			      args->cfa_confirm_s > 0 ? "confirm" : "json");
 	if (args->cfa_backup && args->cfa_verb != CONFIG_EXPORT)
 		tool_fail_set(fail, TOOL_USAGE,
 			      "--backup is not accepted here; it is of export");
@@ -110,6 +118,10 @@ static error_t config_option(int key, char *arg, struct argp_state *state)
 		break;
 	case KEY_REPLACE:
 		mode_option(args, "replace");
+		break;
+	case KEY_SHOW:
+		args->cfa_shows = true;
+		mode_option(args, "show");
 		break;
 	case KEY_CONFIRM:
 		args->cfa_import_only = "confirm";
@@ -263,8 +275,7 @@ static int export(struct config_args *args)
 	return code;
 }
 
-static int plan_print(struct config_args      *args,
-		      const struct conf_model *running,
+static int plan_print(struct config_args *args, struct conf_model *running,
 		      const struct conf_model *want)
 {
 	struct conf_fail why = { .cff_set = false };
@@ -279,7 +290,27 @@ static int plan_print(struct config_args      *args,
 	return TOOL_OK;
 }
 
-static int diff(struct config_args *args)
+/* Prints what the node has of what the file names. */
+static int kept_print(struct config_args *args, struct conf_model *running,
+		      const struct conf_model *want)
+{
+	struct tool_fail *fail = &args->cfa_ask.ctg_fail;
+	struct conf_fail  missing = { .cff_set = false };
+	unsigned          nr = conf_keep(running, want, &missing);
+	int               rc = conf_print(running, true, stdout);
+
+	if (rc != 0)
+		return tool_fail_set(fail, TOOL_FAILED, "%s", tool_errtext(rc));
+	return nr == 0 ? TOOL_OK
+		       : conf_file_fail(args->cfa_file, TOOL_FAILED, -ENOENT,
+					&missing, fail);
+}
+
+/* Compares a file with the node, by `compare`. @param verbose  of the export. */
+static int with_node(struct config_args *args, unsigned verbose,
+		     int (*compare)(struct config_args      *args,
+				    struct conf_model       *running,
+				    const struct conf_model *want))
 {
 	struct tool_fail *fail = &args->cfa_ask.ctg_fail;
 	struct conf_fail  why = { .cff_set = false };
@@ -291,10 +322,10 @@ static int diff(struct config_args *args)
 	int               rc;
 
 	if (code == TOOL_OK)
-		code = fetch(args, 1, &text, &nr);
+		code = fetch(args, verbose, &text, &nr);
 	if (code == TOOL_OK) {
 		rc = conf_read(&running, text, nr, NULL, &why);
-		code = rc == 0 ? plan_print(args, &running, &want)
+		code = rc == 0 ? compare(args, &running, &want)
 			       : conf_file_fail("the answer of the node",
 						TOOL_FAILED, rc, &why, fail);
 		conf_model_fini(&running);
@@ -310,11 +341,12 @@ static int run(struct config_args *args)
 	case CONFIG_CHECK:
 		return check(args);
 	case CONFIG_IMPORT:
-		return import(args);
+		return args->cfa_shows ? with_node(args, 2, kept_print)
+				       : import(args);
 	case CONFIG_EXPORT:
 		return export(args);
 	case CONFIG_DIFF:
-		return diff(args);
+		return with_node(args, 1, plan_print);
 	case CONFIG_CONFIRM:
 		return ask(args, CTL_CONFIG_CONFIRM, 0, stdout);
 	default:
@@ -333,6 +365,10 @@ static const struct argp_option options[] = {
 	{ "del", KEY_DEL, NULL, 0, "import: remove what the file has", 0 },
 	{ "replace", KEY_REPLACE, NULL, 0,
 	  "import: also remove what the sections of the file do not have", 0 },
+	{ "show", KEY_SHOW, NULL, 0,
+	  "import: change nothing, and print what the node has of what the file "
+	  "names",
+	  0 },
 	{ "confirm", KEY_CONFIRM, "SECONDS", 0,
 	  "import: undo the change after SECONDS, unless `colibri config "
 	  "confirm' comes before",

@@ -65,8 +65,6 @@ const struct lnetctl_verb lnetctl_verbs[] = {
 const struct lnetctl_option lnetctl_options[] = {
 	{ "lnet", "configure", "all", false, NULL },
 	{ "lnet", "configure", "large", false, NULL },
-	{ "import", NULL, "show", false,
-	  "`lnetctl export' prints what the node has" },
 	{ "import", NULL, "exec", false,
 	  "`lnetctl ping' and `lnetctl discover' do what it is for" },
 	{ "net", "add", "ip2net", true, IP2NETS },

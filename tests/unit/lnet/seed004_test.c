@@ -6,16 +6,16 @@
  */
 #include "unit/lnet/policed.h"
 
-#define A1 "10.0.0.1@tcp"
-#define A2 "10.0.0.101@tcp"
-#define A3 "10.0.0.201@tcp"
-#define B1 "10.0.0.2@tcp"
-#define B2 "10.0.0.102@tcp"
+#define A1     "10.0.0.1@tcp"
+#define A2     "10.0.0.101@tcp"
+#define A3     "10.0.0.201@tcp"
+#define B1     "10.0.0.2@tcp"
+#define B2     "10.0.0.102@tcp"
 #define A_TCP1 "10.1.0.1@tcp1"
 #define B_TCP1 "10.1.0.2@tcp1"
-#define FAR "10.1.0.4@tcp1"
-#define GW1 "10.0.0.2@tcp"
-#define GW2 "10.0.0.3@tcp"
+#define FAR    "10.1.0.4@tcp1"
+#define GW1    "10.0.0.2@tcp"
+#define GW2    "10.0.0.3@tcp"
 
 /** Two nodes with these NIDs, which know each other. */
 static void both_open(const char *ours, const char *theirs)
@@ -43,8 +43,7 @@ static void range_is_compared_with_its_own_kind(void **state)
 	both_open(A1 " " A2, B1 " " B2);
 	rule("10.0.0.[101,102]@tcp", NULL, NULL, "0", NULL);
 	assert_int_equal(went(4, B1, A2, NULL), 4);
-	lpni = m0_lnet__lpni_find(one->pno_engine,
-				  &nid);
+	lpni = m0_lnet__lpni_find(one->pno_engine, &nid);
 	assert_int_equal(lpni->lpn_policy.lpp_priority, NONE);
 	rule_del(0);
 	rule(NULL, "10.0.0.[101,102]@tcp", NULL, "0", NULL);
@@ -225,11 +224,11 @@ static void count_is_that_of_the_expressions(void **state)
 /* "They matching expressions need to follow this exact order: SRC, DST, RTE." */
 static void descriptors_follow_in_their_order(void **state)
 {
-	uint8_t  bulk[M0_LNET_UDSP_BYTES_MAX];
-	uint32_t bytes = marshalled(NULL, FAR, GW1, bulk);
-	uint32_t dst = tag_at(bulk, bytes, "DST");
-	uint32_t rte = tag_at(bulk, bytes, "RTE");
-	uint8_t  other[M0_LNET_UDSP_BYTES_MAX];
+	uint8_t             bulk[M0_LNET_UDSP_BYTES_MAX];
+	uint32_t            bytes = marshalled(NULL, FAR, GW1, bulk);
+	uint32_t            dst = tag_at(bulk, bytes, "DST");
+	uint32_t            rte = tag_at(bulk, bytes, "RTE");
+	uint8_t             other[M0_LNET_UDSP_BYTES_MAX];
 	struct m0_lnet_udsp udsp;
 	char                why[M0_LNET_WHY_BYTES];
 
@@ -265,11 +264,10 @@ static void rule_is_found_by_its_magic(void **state)
 	for (at = 32; at + 4 <= sizeof memory; ++at) {
 		if (memcmp(memory + at, "SRC", 4) != 0)
 			continue;
-		assert_int_equal(
-			m0_lnet_udsp_unmarshal(memory + at - 32,
-					       word(memory, at - 32), &udsp,
-					       NULL),
-			0);
+		assert_int_equal(m0_lnet_udsp_unmarshal(memory + at - 32,
+							word(memory, at - 32),
+							&udsp, NULL),
+				 0);
 		++found;
 	}
 	assert_int_equal(found, 1);

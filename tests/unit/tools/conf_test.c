@@ -138,7 +138,7 @@ static void exports_of_lnetctl_are_read(void **state)
 	conf_model_fini(&model);
 }
 
-/* Networks and peers to the byte; all of it in what it says. */
+/* Networks, peers and rules to the byte; all of it in what it says. */
 static void backup_is_printed_as_lnetctl_does(void **state)
 {
 	size_t            nr;
@@ -148,9 +148,15 @@ static void backup_is_printed_as_lnetctl_does(void **state)
 	struct conf_model again = model_of(ours);
 	size_t lists = (size_t)(strstr(text, "\nglobal:") - text) + 1;
 	char  *twice = printed(&again, false);
+	char  *rules;
 
 	(void)state;
 	assert_memory_equal(ours, text, lists);
+	rules = strstr(text, "\nudsp:\n");
+	assert_non_null(strstr(ours, "\nudsp:\n"));
+	/* The recording ends with an empty line. */
+	rules[strlen(rules) - 1] = '\0';
+	assert_string_equal(strstr(ours, "\nudsp:\n"), rules);
 	assert_non_null(strstr(ours, "\nglobal:\n    discovery: 1\n"));
 	assert_string_equal(ours, twice);
 	assert_int_equal(again.cmo_udsps_nr, 3);
