@@ -122,8 +122,7 @@ static unsigned part_keep(const struct part *part, void *has, unsigned *has_nr,
 		if (missing_nr++ > 0)
 			continue;
 		/* Each entry begins with its place. */
-		(void)conf_fail_set(missing,
-				    (const void *)(wants + i * size),
+		(void)conf_fail_set(missing, (const void *)(wants + i * size),
 				    "the node does not have this %s",
 				    part->prt_name);
 	}

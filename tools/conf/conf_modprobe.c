@@ -165,6 +165,19 @@ static void blanks_skip(struct lines *lns)
 	}
 }
 
+/* Refuses bytes that no parameter has, and that YAML could not print. */
+static int byte_check(struct lines *lns, char c)
+{
+	unsigned char byte = (unsigned char)c;
+
+	if (byte < 0x7f && (byte >= ' ' || M0_IN(c, ('\t', '\r', '\n'))))
+		return 0;
+	return conf_fail_set(lns->lns_fail, &lns->lns_place,
+			     "the byte 0x%02x is not accepted; accepted: "
+			     "characters of ASCII",
+			     byte);
+}
+
 /* @return 1: there is a word; 0: the line ends; or an error. */
 static int word_read(struct lines *lns)
 {
@@ -183,13 +196,11 @@ static int word_read(struct lines *lns)
 			quote = '\0';
 		} else if (quote == '\0' && M0_IN(c, ('"', '\''))) {
 			quote = c;
-		} else if (c == '\0' || used + 1 == sizeof lns->lns_word) {
+		} else if (byte_check(lns, c) != 0) {
+			return -EINVAL;
+		} else if (used + 1 == sizeof lns->lns_word) {
 			return conf_fail_set(lns->lns_fail, &lns->lns_place,
-					     "%s",
-					     c == '\0' ? "a NUL is not "
-							 "accepted"
-						       : "the word is too "
-							 "long");
+					     "the word is too long");
 		} else {
 			lns->lns_word[used++] = c;
 		}

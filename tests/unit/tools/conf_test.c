@@ -244,6 +244,11 @@ static void bad_files_are_refused(void **state)
 	refused("# x\noptions lnet routes=\"tcp1\"\n", 2, 14, "routes: 'tcp1'");
 	refused("options lnet \\\n networks=\"tcp(\"\n", 2, 2, "networks");
 	refused("options lnet networks=\"tcp\n", 1, 14, "quotation");
+	/* As an interface, the byte was accepted, and could not be exported. */
+	refused("options lnet networks=tcp(\343th0)\n", 1, 27,
+		"the byte 0xe3 is not accepted");
+	refused("options lnet networks=tcp(\1)\n", 1, 27, "the byte 0x01");
+	refused("options lnet networks=tcp(\177)\n", 1, 27, "the byte 0x7f");
 	refused("options lnet networks=tcp ip2nets=\"tcp *.*.*.*\"\n", 1, 27,
 		"that matches");
 }
