@@ -255,6 +255,23 @@ static int number_set(struct lines *lns, const struct param *param,
 	return 0;
 }
 
+/* Adds one interface; NULL: the first device that is up. */
+static int ni_put(struct lines *lns, uint32_t net, const char *iface)
+{
+	struct conf_ni *ni;
+
+	if (iface != NULL && !conf_is_iface(iface))
+		return refuse(lns, iface, "a device as eth0, or an address");
+	ni = conf_ni_add(lns->lns_model);
+	if (ni == NULL)
+		return -ENOMEM;
+	ni->cni_place = lns->lns_word_place;
+	ni->cni_net = net;
+	if (iface != NULL)
+		snprintf(ni->cni_iface, sizeof ni->cni_iface, "%s", iface);
+	return 0;
+}
+
 static int nets_set(struct lines *lns, const char *text)
 {
 	struct m0_lnet_cfg *cfg = malloc(sizeof *cfg);
@@ -271,19 +288,10 @@ static int nets_set(struct lines *lns, const char *text)
 	for (i = 0; rc == 0 && i < cfg->lc_nets_nr; ++i) {
 		const struct m0_lnet_net_cfg *net = &cfg->lc_nets[i];
 
-		for (j = 0; j == 0 || j < net->lnc_ifaces_nr; ++j) {
-			struct conf_ni *ni = conf_ni_add(lns->lns_model);
-
-			if (ni == NULL) {
-				rc = -ENOMEM;
-				break;
-			}
-			ni->cni_place = lns->lns_word_place;
-			ni->cni_net = net->lnc_net;
-			if (j < net->lnc_ifaces_nr)
-				memcpy(ni->cni_iface, net->lnc_ifaces[j],
-				       sizeof ni->cni_iface);
-		}
+		if (net->lnc_ifaces_nr == 0)
+			rc = ni_put(lns, net->lnc_net, NULL);
+		for (j = 0; rc == 0 && j < net->lnc_ifaces_nr; ++j)
+			rc = ni_put(lns, net->lnc_net, net->lnc_ifaces[j]);
 	}
 	free(cfg);
 	return rc;

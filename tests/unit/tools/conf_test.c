@@ -244,6 +244,9 @@ static void bad_files_are_refused(void **state)
 	refused("# x\noptions lnet routes=\"tcp1\"\n", 2, 14, "routes: 'tcp1'");
 	refused("options lnet \\\n networks=\"tcp(\"\n", 2, 2, "networks");
 	refused("options lnet networks=\"tcp\n", 1, 14, "quotation");
+	/* No file could name this interface, so an export could not be read. */
+	refused("options lnet networks=\"tcp(eth0),tcp1(eth/1)\"\n", 1, 14,
+		"networks: 'eth/1' is not accepted; accepted: a device");
 	/* As an interface, the byte was accepted, and could not be exported. */
 	refused("options lnet networks=tcp(\343th0)\n", 1, 27,
 		"the byte 0xe3 is not accepted");
