@@ -46,6 +46,14 @@ struct m0_lnet_path_info {
 	bool lpa_compared;
 	/** In words, why another path is preferred; empty if the path has won. */
 	char lpa_lost_by[M0_LNET_EXPLAIN_TEXT_BYTES];
+	/**
+	 * If a rule of m0/lnet_udsp.h is the reason: the index of the rule that
+	 * gives the other path its rank, and of the one that gives this path a
+	 * worse rank. -1: there is none. Indices are those of
+	 * m0_lnet_udsp_get().
+	 */
+	int32_t lpa_rule;
+	int32_t lpa_own_rule;
 };
 
 /** The paths to a destination. */

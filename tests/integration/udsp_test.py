@@ -121,5 +121,51 @@ class Rules(cli.Case):
         self.assertEqual(self.rules(), [])
 
 
+class Explained(cli.Case):
+    """A node with two interfaces of one network, and NIDs that nobody has."""
+
+    def setUp(self):
+        super().setUp()
+        first, second = lnet.address(1), lnet.address(2)
+        self.first, self.second = f'{first}@tcp', f'{second}@tcp'
+        self.dest = f'{lnet.address(9)}@tcp'
+        self.node = lnet.Node(self, '--net', f'tcp({first},{second})',
+                              '--port', str(lnet.free_port()))
+
+    def add(self, *args):
+        self.assert_done(self.node.run('udsp', 'add', *args))
+
+    def path_by(self, ni):
+        found = self.node.json('explain', self.dest)['explain'][0]
+        return next(path for path in found['candidates']
+                    if path['interface'] == ni)
+
+    def test_explain_names_the_rule_that_decides(self):
+        self.assertNotIn('rule', self.path_by(self.second))
+        self.add('--src', 'tcp7')
+        self.add('--src', self.second, '--priority', '3')
+        lost = self.path_by(self.first)
+        self.assertEqual(
+            lost['because'],
+            'a rule gives another interface or its network a better priority')
+        self.assertEqual(lost['rule'], self.node.json(
+            'udsp', 'show', '--idx', '1')['udsp'][0])
+        self.assertNotIn('own rule', lost)
+        self.add('--src', self.first, '--priority', '4')
+        self.assertEqual(self.path_by(self.first)['own rule'], {
+            'idx': 2, 'src': self.first, 'action': {'priority': 4}})
+        self.assertNotIn('rule', self.path_by(self.second))
+        text = self.node.run('explain', self.dest)
+        self.assert_done(text)
+        self.assertIn(f"""            rule:
+                  idx: 1
+                  src: {self.second}
+                  action:
+                        priority: 3
+            own rule:
+                  idx: 2
+""", text.stdout.decode())
+
+
 if __name__ == '__main__':
     cli.main()

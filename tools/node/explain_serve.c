@@ -2,6 +2,7 @@
 #include "explain_serve.h"
 #include "ctl_out.h"
 #include "route_serve.h"
+#include "udsp_serve.h"
 #include "m0/lnet_explain.h"
 #include "../base/text.h"
 
@@ -13,7 +14,18 @@ static void nid_add(struct json_t *item, const char *key,
 	jout_str(item, key, m0_lnet_nid_print(nid, text, sizeof text));
 }
 
-static void path_add(struct json_t *list, const struct m0_lnet_path_info *path)
+/* Adds the rule of this index, unless it has gone. */
+static void rule_add(struct json_t *item, const char *key, struct m0_lnet *lnet,
+		     int32_t idx)
+{
+	struct m0_lnet_udsp rule;
+
+	if (idx >= 0 && m0_lnet_udsp_get(lnet, (uint32_t)idx, &rule, 1) > idx)
+		udsp_rule_print(jout_object(item, key), &rule);
+}
+
+static void path_add(struct json_t *list, struct m0_lnet *lnet,
+		     const struct m0_lnet_path_info *path)
 {
 	struct json_t *item = jout_append(list);
 	bool           has_ni = !m0_lnet_nid_is_any(&path->lpa_ni);
@@ -37,6 +49,8 @@ static void path_add(struct json_t *list, const struct m0_lnet_path_info *path)
 			       : (path->lpa_compared ? "lost" : "not usable"));
 	if (!path->lpa_won)
 		jout_str(item, "because", path->lpa_lost_by);
+	rule_add(item, "rule", lnet, path->lpa_rule);
+	rule_add(item, "own rule", lnet, path->lpa_own_rule);
 }
 
 static void head_add(struct json_t *item, const struct ctl_request *req,
@@ -82,7 +96,7 @@ int explain_serve(const struct ctl_request *req, struct m0_lnet *lnet,
 	head_add(item, req, explain);
 	list = jout_array(item, "candidates");
 	for (i = 0; i < explain->lex_paths_nr; ++i)
-		path_add(list, &explain->lex_paths[i]);
+		path_add(list, lnet, &explain->lex_paths[i]);
 	ctl_tree_print(req, tree, CTL_LIST_INDENT, out);
 	jout_free(tree);
 	rc = explain->lex_status;

@@ -19,10 +19,8 @@ static void range_add(struct json_t *item, const char *name,
 }
 
 /* The keys are those of lnetctl; a preference has no action there. */
-static void rule_item(struct json_t *list, const struct m0_lnet_udsp *udsp)
+void udsp_rule_print(struct json_t *item, const struct m0_lnet_udsp *udsp)
 {
-	struct json_t *item = jout_append(list);
-
 	jout_num(item, "idx", (uint64_t)udsp->lud_idx);
 	range_add(item, "src", &udsp->lud_src);
 	range_add(item, "dst", &udsp->lud_dst);
@@ -76,7 +74,7 @@ static void rules_print(const struct ctl_request  *req,
 	tree = jout_alloc();
 	list = jout_array(tree, "udsp");
 	for (i = 0; i < nr; ++i)
-		rule_item(list, &rules[i]);
+		udsp_rule_print(jout_append(list), &rules[i]);
 	ctl_tree_print(req, tree, CTL_LIST_INDENT, out);
 	jout_free(tree);
 }

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "lnet/flow/select.h"
+#include "lnet/policy/rows.h"
 #include "lnet/route/route.h"
 #include "m0/lnet_explain.h"
 
@@ -49,6 +50,8 @@ static struct m0_lnet_path_info *path_add(struct account             *acc,
 		.lpa_ni_credits = ni == NULL ? 0 : ni->lni_credits,
 		.lpa_hop_health = M0_LNET_HEALTH_MAX,
 		.lpa_compared = true,
+		.lpa_rule = -1,
+		.lpa_own_rule = -1,
 	};
 	if (hop != NULL) {
 		info->lpa_hop_health = hop->lpn_health;
@@ -97,6 +100,68 @@ static bool path_same(const struct m0_lnet__path *left,
 	       left->pth_route == right->pth_route;
 }
 
+/** Returns the NID of a peer that the rules of this merit are about. */
+static const struct m0_lnet_nid *merit_nid(const struct m0_lnet__path *path,
+					   enum m0_lnet__merit         merit)
+{
+	const struct m0_lnet_lpni *lpni = path->pth_lpni;
+
+	if (lpni == NULL ||
+	    M0_IN(merit, (M0_LNET__MERIT_DEST, M0_LNET__MERIT_PREFERS_GATEWAY)))
+		lpni = path->pth_dest;
+	return &lpni->lpn_nid;
+}
+
+/** Returns the index of the rule that gives the path `of` its rank, which differs
+ * from that of `other`; -1: none does. */
+static int32_t merit_rule(const struct m0_lnet_engine *eng,
+			  enum m0_lnet__merit          merit,
+			  const struct m0_lnet__path  *of,
+			  const struct m0_lnet__path  *other)
+{
+	const struct m0_lnet_ni *ni = of->pth_ni;
+	bool                     net = false;
+
+	switch (merit) {
+	case M0_LNET__MERIT_NONE:
+		return -1;
+	case M0_LNET__MERIT_HOP_NET:
+		net = true;
+		break;
+	case M0_LNET__MERIT_HOP:
+		break;
+	case M0_LNET__MERIT_NI:
+		net = ni->lni_policy.nip_priority >> 32 !=
+		      other->pth_ni->lni_policy.nip_priority >> 32;
+		return m0_lnet__rule_of(eng, net ? ROW_SRC_NET : ROW_SRC,
+					&ni->lni_lnd.ldn_nid, 0);
+	case M0_LNET__MERIT_DEST:
+		net = of->pth_dest->lpn_policy.lpp_net_priority !=
+		      other->pth_dest->lpn_policy.lpp_net_priority;
+		break;
+	case M0_LNET__MERIT_PREFERS_NI:
+		return m0_lnet__rule_of(eng, ROW_DST_SRC, merit_nid(of, merit),
+					ni->lni_policy.nip_slot);
+	case M0_LNET__MERIT_PREFERS_GATEWAY:
+		return m0_lnet__rule_of(eng, ROW_DST_RTE, merit_nid(of, merit),
+					of->pth_route->lrt_gateway->gw_slot);
+	}
+	return m0_lnet__rule_of(eng, net ? ROW_DST_NET : ROW_DST,
+				merit_nid(of, merit), 0);
+}
+
+static void trial_lost(const struct m0_lnet_engine *eng,
+		       struct m0_lnet_path_info    *info,
+		       const struct m0_lnet__trial *trial)
+{
+	const struct m0_lnet__path *own = &trial->trl_path;
+	const struct m0_lnet__path *to = &trial->trl_lost_to;
+
+	lost_set(info, "%s", trial->trl_lost_by);
+	info->lpa_rule = merit_rule(eng, trial->trl_merit, to, own);
+	info->lpa_own_rule = merit_rule(eng, trial->trl_merit, own, to);
+}
+
 static void trials_add(struct account *acc)
 {
 	const struct m0_lnet__trials *trials = &acc->acc_trials;
@@ -111,7 +176,7 @@ static void trials_add(struct account *acc)
 			continue;
 		info->lpa_won = trial->trl_lost_by == NULL;
 		if (!info->lpa_won)
-			lost_set(info, "%s", trial->trl_lost_by);
+			trial_lost(acc->acc_eng, info, trial);
 	}
 	if (acc->acc_ret == NULL)
 		acc->acc_nr += trials->tls_nr - i;

@@ -360,28 +360,28 @@ static int gateway_preferred(const struct m0_lnet_engine *eng,
 	{                                                      \
 		route_turn, "the route was used more recently" \
 	}
-#define PEER_NET_PRIORITY                                                      \
-	{                                                                      \
-		peer_net_priority,                                             \
-			"a rule gives the network of the NID a worse priority" \
+#define PEER_NET_PRIORITY                                                           \
+	{                                                                           \
+		peer_net_priority,                                                  \
+			"a rule gives the network of another NID a better priority" \
 	}
-#define PEER_PRIORITY                                                  \
-	{                                                              \
-		peer_priority, "a rule gives the NID a worse priority" \
+#define PEER_PRIORITY                                                       \
+	{                                                                   \
+		peer_priority, "a rule gives another NID a better priority" \
 	}
-#define NI_PRIORITY                                                                  \
-	{                                                                            \
-		ni_priority,                                                         \
-			"a rule gives the interface or its network a worse priority" \
+#define NI_PRIORITY                                                                       \
+	{                                                                                 \
+		ni_priority,                                                              \
+			"a rule gives another interface or its network a better priority" \
 	}
 #define NI_PREFERRED                                                         \
 	{                                                                    \
 		ni_preferred, "a rule prefers another interface for the NID" \
 	}
-#define DEST_PRIORITY                                                       \
-	{                                                                   \
-		dest_priority,                                              \
-			"a rule gives the destination NID a worse priority" \
+#define DEST_PRIORITY                                                            \
+	{                                                                        \
+		dest_priority,                                                   \
+			"a rule gives another destination NID a better priority" \
 	}
 #define GATEWAY_PREFERRED                                                    \
 	{                                                                    \
@@ -470,6 +470,28 @@ static const struct criterion *decide(const struct m0_lnet_engine *eng,
 
 /* -- search ---------------------------------------------------------------- */
 
+/** Returns what a criterion of rules compares. */
+static enum m0_lnet__merit merit_of(compare_t compare)
+{
+	static const struct {
+		compare_t           compare;
+		enum m0_lnet__merit merit;
+	} merits[] = {
+		{ peer_net_priority, M0_LNET__MERIT_HOP_NET },
+		{ peer_priority, M0_LNET__MERIT_HOP },
+		{ ni_priority, M0_LNET__MERIT_NI },
+		{ dest_priority, M0_LNET__MERIT_DEST },
+		{ ni_preferred, M0_LNET__MERIT_PREFERS_NI },
+		{ gateway_preferred, M0_LNET__MERIT_PREFERS_GATEWAY },
+	};
+	unsigned i;
+
+	for (i = 0; i < ARRAY_SIZE(merits); ++i)
+		if (merits[i].compare == compare)
+			return merits[i].merit;
+	return M0_LNET__MERIT_NONE;
+}
+
 /** Notes a path. @return its place in the list. */
 static unsigned trial_add(struct m0_lnet__trials     *trials,
 			  const struct m0_lnet__path *path)
@@ -481,10 +503,17 @@ static unsigned trial_add(struct m0_lnet__trials     *trials,
 }
 
 static void trial_lose(struct m0_lnet__trials *trials, unsigned at,
-		       const char *by)
+		       const struct criterion     *by,
+		       const struct m0_lnet__path *to)
 {
-	if (at < trials->tls_max)
-		trials->tls_trials[at].trl_lost_by = by;
+	struct m0_lnet__trial *trial;
+
+	if (at >= trials->tls_max)
+		return;
+	trial = &trials->tls_trials[at];
+	trial->trl_lost_by = by->cri_words;
+	trial->trl_merit = merit_of(by->cri_compare);
+	trial->trl_lost_to = *to;
 }
 
 static __attribute__((__cold__, __noinline__)) void trial_note(
@@ -496,8 +525,8 @@ static __attribute__((__cold__, __noinline__)) void trial_note(
 
 	M0_PRE((by == NULL) == (search->sea_best.pth_ni == NULL));
 	if (by != NULL)
-		trial_lose(trials, won ? search->sea_best_at : at,
-			   by->cri_words);
+		trial_lose(trials, won ? search->sea_best_at : at, by,
+			   won ? path : &search->sea_best);
 	if (won)
 		search->sea_best_at = at;
 }

@@ -23,11 +23,29 @@ struct m0_lnet__want {
 	struct m0_lnet__trials *wnt_trials;
 };
 
+/** What a criterion of rules compares, see m0/lnet_udsp.h. */
+enum m0_lnet__merit {
+	/** The criterion is none of rules. */
+	M0_LNET__MERIT_NONE,
+	/** The priorities of the network of the next NID, and of that NID. */
+	M0_LNET__MERIT_HOP_NET,
+	M0_LNET__MERIT_HOP,
+	/** Those of the interface. */
+	M0_LNET__MERIT_NI,
+	/** Those of the destination behind a router. */
+	M0_LNET__MERIT_DEST,
+	M0_LNET__MERIT_PREFERS_NI,
+	M0_LNET__MERIT_PREFERS_GATEWAY
+};
+
 /** A path that a selection has looked at. */
 struct m0_lnet__trial {
 	struct m0_lnet__path trl_path;
 	/** The criterion by which it lost, in words; NULL: it has won. */
 	const char *trl_lost_by;
+	/** What this criterion compares, and the path that was better. */
+	enum m0_lnet__merit  trl_merit;
+	struct m0_lnet__path trl_lost_to;
 };
 
 /** Paths that a selection has looked at, in the order in which it did. */

@@ -179,11 +179,11 @@ static void path_that_lost_by_a_rule_says_so(void **state)
 			    "a rule prefers another interface for the NID");
 	rule(A1, NULL, NULL, "0", NULL);
 	assert_string_equal(lost_by(B1, A2, B1),
-			    "a rule gives the interface or its network a worse "
-			    "priority");
+			    "a rule gives another interface or its network a "
+			    "better priority");
 	rule(NULL, B2, NULL, "0", NULL);
 	assert_string_equal(lost_by(B1, A1, B1),
-			    "a rule gives the NID a worse priority");
+			    "a rule gives another NID a better priority");
 	assert_string_equal(lost_by(B1, A1, B2), "won");
 }
 
