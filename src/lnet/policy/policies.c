@@ -92,7 +92,7 @@ static struct m0_lnet_lpni *lpni_of(struct m0_list_link *link)
 	return container_of(link, struct m0_lnet_lpni, lpn_policy.lpp_link);
 }
 
-static void lpni_forget(struct m0_lnet__lpni_policy *lpp)
+void m0_lnet__verdict_forget(struct m0_lnet__lpni_policy *lpp)
 {
 	lpp->lpp_net_priority = M0_LNET_PRIORITY_NONE;
 	lpp->lpp_priority = M0_LNET_PRIORITY_NONE;
@@ -131,34 +131,41 @@ static int row_apply(const struct m0_lnet__row   *row,
 	return 0;
 }
 
-/** Applies all rules to the peer NI. Adds what it costs to *cost.
- * @retval -ENOMEM */
-static int lpni_apply(const struct m0_lnet__policies *pol,
-		      struct m0_lnet_lpni *lpni, unsigned *cost)
+int m0_lnet__rules_apply(const struct m0_lnet__policies *pol,
+			 const struct m0_lnet_nid       *nid,
+			 struct m0_lnet__lpni_policy *lpp, unsigned *cost)
 {
-	struct m0_lnet__lpni_policy *lpp = &lpni->lpn_policy;
-	struct key                   key = key_of(&lpni->lpn_nid);
-	const struct m0_lnet__row   *row = pol->lpc_rows;
-	const struct m0_lnet__row   *end = rows_end(pol);
-	int                          rc = 0;
+	struct key                 key = key_of(nid);
+	const struct m0_lnet__row *row = pol->lpc_rows;
+	const struct m0_lnet__row *end = rows_end(pol);
+	int                        rc = 0;
 
-	lpni_forget(lpp);
+	m0_lnet__verdict_forget(lpp);
 	for (; rc == 0 && row < end; ++row) {
 		if (M0_LIKELY(!row_may_have(row, &key)) ||
 		    !row_is_news(row, lpp))
 			continue;
 		*cost += ROW_RULE;
 		if (m0_lnet_nid_range_has(&row->row_rule->lpu_udsp.lud_dst,
-					  &lpni->lpn_nid))
+					  nid))
 			rc = row_apply(row, lpp);
 	}
 	*cost += pol->lpc_nr;
 	return rc;
 }
 
-static void ni_apply(const struct m0_lnet__policies *pol, struct m0_lnet_ni *ni)
+/** Applies all rules to the peer NI. Adds what it costs to *cost.
+ * @retval -ENOMEM */
+static int lpni_apply(const struct m0_lnet__policies *pol,
+		      struct m0_lnet_lpni *lpni, unsigned *cost)
 {
-	const struct m0_lnet_nid  *nid = &ni->lni_lnd.ldn_nid;
+	return m0_lnet__rules_apply(pol, &lpni->lpn_nid, &lpni->lpn_policy,
+				    cost);
+}
+
+uint64_t m0_lnet__rules_ni_priority(const struct m0_lnet__policies *pol,
+				    const struct m0_lnet_nid       *nid)
+{
 	struct key                 key = key_of(nid);
 	uint32_t                   net = M0_LNET_PRIORITY_NONE;
 	uint32_t                   own = M0_LNET_PRIORITY_NONE;
@@ -177,7 +184,13 @@ static void ni_apply(const struct m0_lnet__policies *pol, struct m0_lnet_ni *ni)
 		    net == M0_LNET_PRIORITY_NONE)
 			net = udsp->lud_priority;
 	}
-	ni->lni_policy.nip_priority = (uint64_t)net << 32 | own;
+	return (uint64_t)net << 32 | own;
+}
+
+static void ni_apply(const struct m0_lnet__policies *pol, struct m0_lnet_ni *ni)
+{
+	ni->lni_policy.nip_priority =
+		m0_lnet__rules_ni_priority(pol, &ni->lni_lnd.ldn_nid);
 }
 
 static void nis_apply(struct m0_lnet_engine *eng)
@@ -378,12 +391,12 @@ void m0_lnet__policy_lpni_new(struct m0_lnet_engine *eng,
 void m0_lnet__policy_lpni_gone(struct m0_lnet_lpni *lpni)
 {
 	m0_list_del(&lpni->lpn_policy.lpp_link);
-	lpni_forget(&lpni->lpn_policy);
+	m0_lnet__verdict_forget(&lpni->lpn_policy);
 }
 
 /* -- list ------------------------------------------------------------------ */
 
-static enum row_kind kind_of(const struct m0_lnet_udsp *udsp)
+enum row_kind m0_lnet__row_kind(const struct m0_lnet_udsp *udsp)
 {
 	if (udsp->lud_dst.lnr_form == M0_LNET_NID_RANGE_NONE)
 		return udsp->lud_src.lnr_form == M0_LNET_NID_RANGE_NET
@@ -414,7 +427,7 @@ static bool ranges_eq(const struct m0_lnet_udsp *left,
 static void row_fill(struct m0_lnet__row *row, struct rule *rule)
 {
 	const struct m0_lnet_udsp      *udsp = &rule->lpu_udsp;
-	enum row_kind                   kind = kind_of(udsp);
+	enum row_kind                   kind = m0_lnet__row_kind(udsp);
 	const struct m0_lnet_nid_range *range =
 		kind <= ROW_SRC_NET ? &udsp->lud_src : &udsp->lud_dst;
 	struct m0_lnet__bounds bounds;
@@ -452,7 +465,7 @@ static struct m0_lnet__row *row_find(const struct m0_lnet__policies *pol,
 }
 
 /** Notes the NIs and gateways that the rule names. */
-static void row_note(struct m0_lnet_engine *eng, struct m0_lnet__row *row)
+static void row_note(const struct m0_lnet_engine *eng, struct m0_lnet__row *row)
 {
 	struct rule            *rule = row->row_rule;
 	struct m0_lnet_ni      *ni;
@@ -495,10 +508,22 @@ static int rows_grow(struct m0_lnet__policies *pol)
 	return 0;
 }
 
+/** The next request to a peer that is not Multi-Rail chooses its NI. */
+static void nis_unkeep(struct m0_lnet_engine *eng)
+{
+	struct m0_lnet_peer *peer;
+
+	m0_list_for_each_entry(&eng->le_peers, peer, struct m0_lnet_peer,
+			       lpe_link)
+		peer->lpe_ni = NULL;
+}
+
 static void row_changed(struct m0_lnet_engine *eng, enum row_kind kind)
 {
+	++eng->le_policies->lpc_changes_nr;
 	if (kind <= ROW_SRC_NET) {
 		nis_apply(eng);
+		nis_unkeep(eng);
 		m0_lnet__topology_changed(eng);
 	} else {
 		all_stale(eng);
@@ -518,14 +543,15 @@ static void row_insert(struct m0_lnet__policies  *pol,
 	++pol->lpc_nr;
 }
 
-int m0_lnet_engine_udsp_add(struct m0_lnet_engine     *eng,
-			    const struct m0_lnet_udsp *udsp)
+int m0_lnet__rule_put(const struct m0_lnet_engine *eng,
+		      struct m0_lnet__policies    *pol,
+		      const struct m0_lnet_udsp *udsp, struct rule **ret,
+		      struct rule **ret_old)
 {
-	struct m0_lnet__policies *pol = eng->le_policies;
-	struct rule              *rule;
-	struct m0_lnet__row      *same;
-	struct m0_lnet__row       row;
-	int                       rc = m0_lnet_udsp_check(udsp, NULL);
+	struct rule         *rule;
+	struct m0_lnet__row *same;
+	struct m0_lnet__row  row;
+	int                  rc = m0_lnet_udsp_check(udsp, NULL);
 
 	if (rc != 0)
 		return rc;
@@ -535,23 +561,35 @@ int m0_lnet_engine_udsp_add(struct m0_lnet_engine     *eng,
 	rule->lpu_udsp = *udsp;
 	row_fill(&row, rule);
 	same = row_find(pol, &row);
-	if (same != NULL) {
-		struct m0_lnet_udsp *old = &same->row_rule->lpu_udsp;
-
-		rc = old->lud_priority == udsp->lud_priority ? -EALREADY : 0;
-		old->lud_priority = udsp->lud_priority;
-	} else {
+	if (same == NULL)
 		rc = rows_grow(pol);
-	}
-	if (rc != 0 || same != NULL)
+	else if (same->row_rule->lpu_udsp.lud_priority == udsp->lud_priority)
+		rc = -EALREADY;
+	if (rc != 0) {
 		m0_free(rule);
+		return rc;
+	}
+	*ret = rule;
+	*ret_old = same == NULL ? NULL : same->row_rule;
+	row_note(eng, &row);
+	if (same != NULL)
+		*same = row;
+	else
+		row_insert(pol, &row, udsp->lud_idx);
+	return 0;
+}
+
+int m0_lnet_engine_udsp_add(struct m0_lnet_engine     *eng,
+			    const struct m0_lnet_udsp *udsp)
+{
+	struct rule *rule;
+	struct rule *old;
+	int rc = m0_lnet__rule_put(eng, eng->le_policies, udsp, &rule, &old);
+
 	if (rc != 0)
 		return rc;
-	if (same == NULL) {
-		row_note(eng, &row);
-		row_insert(pol, &row, udsp->lud_idx);
-	}
-	row_changed(eng, row.row_kind);
+	m0_free(old);
+	row_changed(eng, m0_lnet__row_kind(udsp));
 	return 0;
 }
 
@@ -563,10 +601,20 @@ static int all_del(struct m0_lnet_engine *eng)
 	while (pol->lpc_nr > 0)
 		m0_free(pol->lpc_rows[--pol->lpc_nr].row_rule);
 	if (nr > 0) {
+		++pol->lpc_changes_nr;
 		nis_apply(eng);
 		all_stale(eng);
 	}
 	return (int)nr;
+}
+
+void m0_lnet__row_remove(struct m0_lnet__policies *pol, unsigned idx)
+{
+	struct m0_lnet__row *row = &pol->lpc_rows[idx];
+
+	M0_PRE(idx < pol->lpc_nr);
+	--pol->lpc_nr;
+	memmove(row, row + 1, (pol->lpc_nr - idx) * sizeof *row);
 }
 
 int m0_lnet_engine_udsp_del(struct m0_lnet_engine *eng, int32_t idx)
@@ -582,9 +630,7 @@ int m0_lnet_engine_udsp_del(struct m0_lnet_engine *eng, int32_t idx)
 	row = &pol->lpc_rows[idx];
 	kind = row->row_kind;
 	m0_free(row->row_rule);
-	--pol->lpc_nr;
-	memmove(row, row + 1,
-		(size_t)((pol->lpc_rows + pol->lpc_nr) - row) * sizeof *row);
+	m0_lnet__row_remove(pol, (unsigned)idx);
 	row_changed(eng, kind);
 	return 1;
 }

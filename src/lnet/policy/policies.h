@@ -64,6 +64,8 @@ struct m0_lnet__policies {
 	struct m0_lnet__row *lpc_rows;
 	unsigned             lpc_nr;
 	unsigned             lpc_max;
+	/** Number of changes of the rules so far. */
+	uint64_t lpc_changes_nr;
 	/** Numbers in use, of NIs and of gateways. */
 	uint64_t lpc_ni_slots[M0_LNET__PREFER_NIS_MAX / 64];
 	uint64_t lpc_gw_slots[M0_LNET__PREFER_GATEWAYS_MAX / 64];
@@ -89,6 +91,20 @@ void m0_lnet__policy_gateway_gone(struct m0_lnet_engine  *eng,
 				  struct m0_lnet_gateway *gw);
 /** The primary NID of a peer, which may be a gateway, has perhaps changed. */
 void m0_lnet__policy_primary_changed(struct m0_lnet_engine *eng);
+
+/**
+ * Applies all rules to a NID of a peer. Pre: `lpp` is zeroed, or a result of this.
+ * @param lpp   the result; the caller calls m0_lnet__verdict_forget().
+ * @param cost  increased by the number of rows that this costs to search.
+ * @retval -ENOMEM
+ */
+int  m0_lnet__rules_apply(const struct m0_lnet__policies *pol,
+			  const struct m0_lnet_nid       *nid,
+			  struct m0_lnet__lpni_policy *lpp, unsigned *cost);
+void m0_lnet__verdict_forget(struct m0_lnet__lpni_policy *lpp);
+/** Returns the nip_priority of an interface with this NID. */
+uint64_t m0_lnet__rules_ni_priority(const struct m0_lnet__policies *pol,
+				    const struct m0_lnet_nid       *nid);
 
 /** Returns true if messages to the peer NI prefer this interface. */
 static inline bool m0_lnet__prefers_ni(const struct m0_lnet__lpni_policy *lpp,

@@ -106,6 +106,18 @@ static void source_is_preferred_for_a_single_rail(void **state)
 	assert_int_equal(went(4, B1, NULL, B1), 4);
 }
 
+static void priority_of_an_interface_counts_for_a_single_rail(void **state)
+{
+	(void)state;
+	square_open(false);
+	assert_int_equal(went(4, B1, A1, B1), 4);
+	rule(A2, NULL, NULL, "0", NULL);
+	assert_int_equal(went(4, B1, A2, B1), 4);
+	rule(A1, NULL, NULL, "0", "0");
+	rule_del(1);
+	assert_int_equal(went(4, B1, A1, B1), 4);
+}
+
 /* Two networks that reach the peer. */
 static void network_of_the_best_priority_is_taken(void **state)
 {
@@ -210,6 +222,7 @@ int main(void)
 		STORY_BARE(nid_of_the_best_priority_is_taken),
 		STORY_BARE(source_is_preferred_for_the_nids_of_its_rule),
 		STORY_BARE(source_is_preferred_for_a_single_rail),
+		STORY_BARE(priority_of_an_interface_counts_for_a_single_rail),
 		STORY_BARE(network_of_the_best_priority_is_taken),
 		STORY_BARE(gateway_is_preferred_over_the_priority_of_routes),
 		STORY_BARE(path_that_lost_by_a_rule_says_so),
