@@ -16,7 +16,9 @@ struct account {
 	struct m0_lnet_nid           acc_dest;
 	struct m0_lnet_nid           acc_from;
 	/** NULL: the node has no record of the peer. */
-	struct m0_lnet_lpni   *acc_lpni;
+	struct m0_lnet_lpni *acc_lpni;
+	/** Stands for the record then, with what the rules say of it. */
+	struct m0_lnet_lpni   *acc_stranger;
 	struct m0_lnet__trials acc_trials;
 	/** NULL: paths are only counted. */
 	struct m0_lnet_explain *acc_ret;
@@ -303,6 +305,7 @@ static int account_make(struct account *acc, struct m0_lnet__path *won)
 		*won = m0_lnet__select(
 			eng, &(struct m0_lnet__want){
 				     .wnt_nid = &acc->acc_dest,
+				     .wnt_lpni = acc->acc_stranger,
 				     .wnt_ni = from,
 				     .wnt_trials = &acc->acc_trials });
 	}
@@ -385,48 +388,84 @@ static struct m0_lnet_explain *explain_new(const struct account *acc,
 	return ret;
 }
 
+/** Makes the record of a NID that the node does not know, for the rules.
+ * @retval -ENOMEM */
+static int stranger_make(struct account *acc)
+{
+	unsigned cost = 0;
+	int      rc;
+
+	if (acc->acc_lpni != NULL)
+		return 0;
+	M0_ALLOC_PTR(acc->acc_stranger);
+	if (acc->acc_stranger == NULL)
+		return -ENOMEM;
+	acc->acc_stranger->lpn_nid = acc->acc_dest;
+	rc = m0_lnet__rules_apply(acc->acc_eng->le_policies, &acc->acc_dest,
+				  &acc->acc_stranger->lpn_policy, &cost);
+	return rc;
+}
+
+static void stranger_free(struct account *acc)
+{
+	if (acc->acc_stranger != NULL)
+		m0_lnet__verdict_forget(&acc->acc_stranger->lpn_policy);
+	m0_free(acc->acc_stranger);
+}
+
+/** Makes the explanation of a message to another node: counts the paths, and then
+ * lists them. */
+static int account_far(struct account *acc)
+{
+	struct m0_lnet__path won;
+	int                  rc = account_make(acc, &won);
+
+	if (rc != 0)
+		return rc;
+	acc->acc_ret = explain_new(acc, acc->acc_nr);
+	if (acc->acc_ret == NULL)
+		return -ENOMEM;
+	acc->acc_trials.tls_max = acc->acc_trials.tls_nr;
+	acc->acc_trials.tls_nr = 0;
+	M0_ALLOC_ARR(acc->acc_trials.tls_trials, acc->acc_trials.tls_max);
+	if (acc->acc_trials.tls_max > 0 && acc->acc_trials.tls_trials == NULL) {
+		m0_free(acc->acc_ret);
+		return -ENOMEM;
+	}
+	acc->acc_nr = 0;
+	(void)account_make(acc, &won);
+	m0_free(acc->acc_trials.tls_trials);
+	note_set(acc, &won);
+	return 0;
+}
+
 int m0_lnet_engine_explain(const struct m0_lnet_engine *eng,
 			   const struct m0_lnet_nid    *dest,
 			   const struct m0_lnet_nid    *from,
 			   struct m0_lnet_explain     **ret)
 {
-	struct account       acc = { .acc_eng = eng,
-				     .acc_dest = *dest,
-				     .acc_from = *from,
-				     .acc_lpni = m0_lnet__lpni_find(eng, dest) };
-	struct m0_lnet__path won;
-	bool                 is_lo = m0_lnet_nid_is_lo(dest) ||
-		     m0_lnet__ni_find(eng, dest) != NULL;
-	unsigned nr = 1;
-	int      rc;
+	struct account acc = { .acc_eng = eng,
+			       .acc_dest = *dest,
+			       .acc_from = *from,
+			       .acc_lpni = m0_lnet__lpni_find(eng, dest) };
+	int            rc;
 
 	if (m0_lnet_nid_is_any(dest))
 		return -EINVAL;
-	if (!is_lo) {
-		rc = account_make(&acc, &won);
-		if (rc != 0)
-			return rc;
-		nr = acc.acc_nr;
-	}
-	acc.acc_ret = explain_new(&acc, nr);
-	if (acc.acc_ret == NULL)
-		return -ENOMEM;
-	if (is_lo) {
+	if (m0_lnet_nid_is_lo(dest) || m0_lnet__ni_find(eng, dest) != NULL) {
+		acc.acc_ret = explain_new(&acc, 1);
+		if (acc.acc_ret == NULL)
+			return -ENOMEM;
 		account_lo(&acc);
 	} else {
-		acc.acc_trials.tls_max = acc.acc_trials.tls_nr;
-		acc.acc_trials.tls_nr = 0;
-		M0_ALLOC_ARR(acc.acc_trials.tls_trials, acc.acc_trials.tls_max);
-		if (acc.acc_trials.tls_max > 0 &&
-		    acc.acc_trials.tls_trials == NULL) {
-			m0_free(acc.acc_ret);
-			return -ENOMEM;
-		}
-		(void)account_make(&acc, &won);
-		m0_free(acc.acc_trials.tls_trials);
-		note_set(&acc, &won);
+		rc = stranger_make(&acc);
+		if (rc == 0)
+			rc = account_far(&acc);
+		stranger_free(&acc);
+		if (rc != 0)
+			return rc;
 	}
-	M0_POST(acc.acc_ret->lex_paths_nr == nr);
+	M0_POST(acc.acc_ret->lex_paths_nr == acc.acc_nr);
 	*ret = acc.acc_ret;
 	return 0;
 }

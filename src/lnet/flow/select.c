@@ -608,7 +608,10 @@ struct m0_lnet__path m0_lnet__select(const struct m0_lnet_engine *eng,
 	M0_PRE((want->wnt_peer == NULL) != (want->wnt_nid == NULL));
 	/* Rules speak of the NID. */
 	if (want->wnt_nid != NULL && is_ruled(eng))
-		path.pth_dest = m0_lnet__lpni_find(eng, want->wnt_nid);
+		path.pth_dest =
+			want->wnt_lpni != NULL
+				? want->wnt_lpni
+				: m0_lnet__lpni_find(eng, want->wnt_nid);
 	if (want->wnt_nid != NULL)
 		nis_try(&search, &path, want->wnt_nid);
 	else

@@ -10,6 +10,9 @@ struct m0_lnet__want {
 	/** To any NID of this peer, or (NULL) to one NID. */
 	const struct m0_lnet_peer *wnt_peer;
 	const struct m0_lnet_nid  *wnt_nid;
+	/** With wnt_nid: the record of it that rules are about; NULL: the one of
+	 * the node. */
+	struct m0_lnet_lpni *wnt_lpni;
 	/** From this NI only; NULL: from any. */
 	const struct m0_lnet_ni *wnt_ni;
 	/** To ask the peer about itself: prefer its first NID to an idle one. */

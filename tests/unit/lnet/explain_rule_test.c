@@ -160,6 +160,28 @@ static void rule_of_a_destination_behind_a_router_is_named(void **state)
 	decided_of("10.1.0.8@tcp1", A1, gateway, "10.1.0.9@tcp1", 0, -1);
 }
 
+/* What the rules say of a NID that the node does not know yet counts for it. */
+static void rules_about_an_unknown_nid_decide(void **state)
+{
+	(void)state;
+	routed_open(1, NULL);
+	nids(0, A1 " " A2);
+	decided(B1, A1, B1, -1, -1);
+	rule(A2, B1, NULL, NULL, NULL);
+	decided(B1, A1, B1, 0, -1);
+	decided(B2, A2, B2, -1, -1);
+	assert_null(lpni_of(one, B1));
+}
+
+static void rules_about_an_unknown_nid_prefer_a_gateway(void **state)
+{
+	(void)state;
+	diamond_route(0, 0, 0, 0);
+	rule(NULL, FAR, "10.0.0.3@tcp", NULL, NULL);
+	assert_null(lpni_of(one, FAR));
+	decided(FAR, A1, "10.0.0.2@tcp", 0, -1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -171,6 +193,8 @@ int main(void)
 		STORY_BARE(rule_that_prefers_an_interface_is_named),
 		STORY_BARE(rule_that_prefers_a_gateway_is_named),
 		STORY_BARE(rule_of_a_destination_behind_a_router_is_named),
+		STORY_BARE(rules_about_an_unknown_nid_decide),
+		STORY_BARE(rules_about_an_unknown_nid_prefer_a_gateway),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
