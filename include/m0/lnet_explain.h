@@ -9,12 +9,15 @@
 
 #include "m0/lnet.h"
 #include "m0/lnet_cfg.h"
+#include "m0/lnet_udsp.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 enum {
+	/** Paths of a set that are listed. */
+	M0_LNET_PATH_SET_MAX = 4,
 	/** Size of lpa_lost_by and lex_note, with a NUL. */
 	M0_LNET_EXPLAIN_TEXT_BYTES = 160
 };
@@ -94,6 +97,75 @@ M0_EXTERN int  m0_lnet_explain(struct m0_lnet           *lnet,
 			       const struct m0_lnet_nid *from,
 			       struct m0_lnet_explain  **ret);
 M0_EXTERN void m0_lnet_explain_free(struct m0_lnet_explain *explain);
+
+/* -- effects of rules ------------------------------------------------------ */
+
+/** A path: the interface, the NID that the message goes to next, and the NID that
+ * its header names. */
+struct m0_lnet_path_nids {
+	struct m0_lnet_nid lpd_ni;
+	struct m0_lnet_nid lpd_hop;
+	struct m0_lnet_nid lpd_dest;
+	/** The next NID is one of a gateway. */
+	bool lpd_is_routed;
+};
+
+/** Paths among which messages take turns, and by their credits. */
+struct m0_lnet_path_set {
+	/** Number of paths; the first M0_LNET_PATH_SET_MAX are listed. */
+	unsigned                 lps_nr;
+	struct m0_lnet_path_nids lps_paths[M0_LNET_PATH_SET_MAX];
+};
+
+/** A peer to which messages would take other paths. */
+struct m0_lnet_shift {
+	struct m0_lnet_nid lsf_primary;
+	/** The NID of the peer, of which each has paths of its own if the peer is
+	 * not Multi-Rail. */
+	struct m0_lnet_nid      lsf_nid;
+	struct m0_lnet_path_set lsf_now;
+	struct m0_lnet_path_set lsf_then;
+};
+
+/** The effect that a change of the rules would have. */
+struct m0_lnet_effect {
+	/** Number of peers that were compared; one that is not Multi-Rail counts
+	 * once for each NID. */
+	unsigned lef_peers_nr;
+	/** Private: the state of a comparison that is not whole. */
+	struct m0_lnet_nid lef_last;
+	uint64_t           lef_changes_nr;
+	bool               lef_is_whole;
+	/** Peers to which messages would take other paths. */
+	unsigned             lef_shifts_nr;
+	struct m0_lnet_shift lef_shifts[];
+};
+
+/**
+ * Finds the effect that m0_lnet_udsp_add() of a rule would have, without adding it:
+ * compares for each peer that the node knows the paths that are preferred now and
+ * those that would be. States of interfaces, NIDs and routes, rules, and priorities
+ * and hops of routes count; credits, queues and turns do not, so that the result
+ * depends on nothing that changes with each message. The interface that a peer
+ * without Multi-Rail keeps does not count either, because a change of the rules has
+ * it chosen anew. Blocks as m0_lnet_explain(); the node compares some peers at a
+ * time, between messages.
+ * @param why  as for m0_lnet_udsp_add().
+ * @param ret  free it by m0_lnet_effect_free().
+ * @retval -EAGAIN  rules or peers change all the time.
+ * @return else as m0_lnet_udsp_add().
+ */
+M0_EXTERN int m0_lnet_udsp_add_effect(struct m0_lnet            *lnet,
+				      const struct m0_lnet_udsp *udsp,
+				      char *why, struct m0_lnet_effect **ret);
+/**
+ * Finds the effect that m0_lnet_udsp_del() would have, as m0_lnet_udsp_add_effect().
+ * @retval -EAGAIN  rules or peers change all the time.
+ * @retval -ENOENT, -ENOMEM, -ESHUTDOWN  as for m0_lnet_udsp_del().
+ */
+M0_EXTERN int  m0_lnet_udsp_del_effect(struct m0_lnet *lnet, int32_t idx,
+				       struct m0_lnet_effect **ret);
+M0_EXTERN void m0_lnet_effect_free(struct m0_lnet_effect *effect);
 
 #ifdef __cplusplus
 }

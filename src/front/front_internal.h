@@ -417,6 +417,8 @@ int m0_front__control_do(struct m0_lnet *lnet, struct m0_front_control *fcl);
  */
 int m0_front__block_take(struct m0_lnet *lnet, struct m0_front_control *fcl,
 			 void **ret, size_t *ret_bytes);
+/** Writes to `why` why the node does not add a rule. @return rc. */
+int m0_front__udsp_refuse(int rc, char *why);
 /**
  * Makes a request whose answer is an array, copies that, and puts the record.
  * @param max_bytes  bytes of `ret`; 0: only the number is wanted.

@@ -18,7 +18,7 @@ static int udsp_take(struct m0_lnet *lnet, enum m0_ring_verb verb,
 	return rc;
 }
 
-static int add_refuse(int rc, char *why)
+int m0_front__udsp_refuse(int rc, char *why)
 {
 	switch (rc) {
 	case -EALREADY:
@@ -30,6 +30,10 @@ static int add_refuse(int rc, char *why)
 		return m0_node_why(why, rc,
 				   "there are %d rules; there may be no more",
 				   M0_LNET_UDSPS_MAX);
+	case -EAGAIN:
+		return m0_node_why(why, rc,
+				   "the rules or peers of the node change all "
+				   "the time");
 	default:
 		return m0_node_why(why, rc, "no rule was added: %s",
 				   m0_errname(rc));
@@ -50,7 +54,7 @@ int m0_lnet_udsp_add(struct m0_lnet *lnet, const struct m0_lnet_udsp *udsp,
 		rc = m0_front__control_do(lnet, fcl);
 		m0_front__control_put(lnet, fcl);
 	}
-	return rc == 0 ? 0 : add_refuse(rc, why);
+	return rc == 0 ? 0 : m0_front__udsp_refuse(rc, why);
 }
 
 int m0_lnet_udsp_del(struct m0_lnet *lnet, int32_t idx)

@@ -417,6 +417,20 @@ unsigned m0_lnet_engine_udsp_get(const struct m0_lnet_engine *eng,
 				 unsigned max);
 /** Returns true if all changes of the rules have been applied to all peers. */
 bool m0_lnet_engine_udsp_is_settled(const struct m0_lnet_engine *eng);
+/**
+ * A part of m0_lnet_udsp_add_effect() and m0_lnet_udsp_del_effect(), in less than a
+ * millisecond.
+ * @param add    NULL: the rule at `del` is deleted.
+ * @param after  the part before this one; NULL: this is the first one.
+ * @param ret    one block of m0_alloc.
+ * @retval -EAGAIN  the rules of the node are being applied.
+ * @retval -ESTALE  the rules or peers have changed since the part before: begin
+ *                  again.
+ */
+int m0_lnet_engine_effect(struct m0_lnet_engine     *eng,
+			  const struct m0_lnet_udsp *add, int32_t del,
+			  const struct m0_lnet_effect *after,
+			  struct m0_lnet_effect      **ret);
 
 /* Tunables, health and peers, see m0/lnet_tune.h. */
 int  m0_lnet_engine_tune(struct m0_lnet_engine *eng,

@@ -237,6 +237,29 @@ static int udsp_get_do(struct m0_node *node, uint32_t nr)
 	return rc == 0 ? (int)rules_nr : rc;
 }
 
+static int udsp_effect_do(struct m0_node *node, uint32_t nr)
+{
+	const struct m0_ring_udsp *udsp =
+		&m0_node__control_record(node, nr)->rqc_udsp;
+	struct m0_lnet_effect  after = { .lef_last = udsp->rud_last,
+					 .lef_changes_nr =
+						 udsp->rud_changes_nr };
+	struct m0_lnet_effect *effect;
+	int                    rc;
+
+	M0_PRE_EX(m0_node__invariant(node));
+	rc = m0_lnet_engine_effect(
+		node->nod_engine,
+		udsp->rud_is_del != 0 ? NULL : &udsp->rud_rule, udsp->rud_idx,
+		udsp->rud_is_next != 0 ? &after : NULL, &effect);
+	return rc != 0 ? rc
+		       : block_give(
+				 node, nr, effect,
+				 sizeof *effect +
+					 effect->lef_shifts_nr *
+						 sizeof effect->lef_shifts[0]);
+}
+
 static int dist_do(struct m0_node *node, uint32_t nr)
 {
 	struct m0_ring_dist *dist =
@@ -373,6 +396,7 @@ static const verb_t verbs[M0_RING_VERBS_NR] = {
 	[M0_RING_UDSP_ADD] = udsp_add_do,
 	[M0_RING_UDSP_DEL] = udsp_del_do,
 	[M0_RING_UDSP_GET] = udsp_get_do,
+	[M0_RING_UDSP_EFFECT] = udsp_effect_do,
 	[M0_RING_DIST] = dist_do,
 	[M0_RING_EXPLAIN] = explain_do,
 	[M0_RING_TUNE] = tune_do,

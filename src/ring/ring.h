@@ -261,6 +261,9 @@ enum m0_ring_verb {
 	M0_RING_UDSP_ADD,
 	M0_RING_UDSP_DEL,
 	M0_RING_UDSP_GET,
+	/** rqc_udsp, with rud_after; the answer is a block, a struct
+	 * m0_lnet_effect. */
+	M0_RING_UDSP_EFFECT,
 	/** rqc_dist. */
 	M0_RING_DIST,
 	/** rqc_dist, of which rdi_src is the sender; the answer is a block, a
@@ -325,6 +328,13 @@ struct m0_ring_udsp {
 	int32_t             rud_idx;
 	uint32_t            rud_first;
 	uint32_t            rud_max;
+	/** EFFECT: the rule is to be deleted; and, if rud_is_next, lef_last and
+	 * lef_changes_nr of the part before. */
+	uint8_t            rud_is_del;
+	uint8_t            rud_is_next;
+	uint8_t            rud_reserved[2];
+	struct m0_lnet_nid rud_last;
+	uint64_t           rud_changes_nr;
 };
 
 struct m0_ring_routing {

@@ -230,6 +230,7 @@ static void ruled(void)
 						.lut_src = "*@tcp" };
 	struct m0_lnet_udsp            udsp;
 	struct m0_lnet_udsp            again;
+	struct m0_lnet_effect         *effect;
 	struct m0_lnet_nid             nid;
 	uint8_t                        bulk[M0_LNET_UDSP_BYTES_MAX];
 	uint32_t                       bytes = sizeof bulk;
@@ -239,7 +240,11 @@ static void ruled(void)
 	assert_int_equal(m0_lnet_udsp_check(&udsp, NULL), 0);
 	FAIL_TRY(m0_lnet_udsp_add(nodes[0], &udsp, NULL));
 	FAIL_TRY(m0_lnet_udsp_get(nodes[0], 0, &again, 1) < 0 ? -ENOMEM : 0);
+	FAIL_TRY(m0_lnet_udsp_del_effect(nodes[0], 0, &effect));
+	m0_lnet_effect_free(effect);
 	assert_int_equal(m0_lnet_udsp_del(nodes[0], 0), 1);
+	FAIL_TRY(m0_lnet_udsp_add_effect(nodes[0], &udsp, NULL, &effect));
+	m0_lnet_effect_free(effect);
 	assert_int_equal(m0_lnet_udsp_marshal(&udsp, &bytes, bulk), 0);
 	assert_int_equal(m0_lnet_udsp_size(&udsp), bytes);
 	assert_int_equal(m0_lnet_udsp_unmarshal(bulk, bytes, &again, NULL), 0);

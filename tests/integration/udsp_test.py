@@ -166,6 +166,68 @@ class Explained(cli.Case):
                   idx: 2
 """, text.stdout.decode())
 
+    def dry(self, *args):
+        found = self.node.json('udsp', *args, '--dry-run')['dry run']
+        self.assertEqual(len(found), 1)
+        return found[0]
+
+    def peers(self, *last):
+        for i in last:
+            self.assert_done(self.node.run(
+                'peer', 'add', '--prim_nid', f'{lnet.address(i)}@tcp'))
+
+    def test_dry_run_tells_which_peers_would_change(self):
+        self.peers(9, 10, 11)
+        rule = ('--src', self.second, '--dst',
+                f'{lnet.PREFIX}.[10-11]@tcp')
+        found = self.dry('add', *rule)
+        self.assertEqual((found['effect'], found['peers'], found['changed']),
+                         ('2 of 3 peers would change their paths', 3, 2))
+        self.assertEqual(
+            found['changes'][0],
+            {'primary nid': f'{lnet.address(10)}@tcp',
+             'nid': f'{lnet.address(10)}@tcp',
+             'now': {'paths': 2, 'first': [
+                 {'interface': ni, 'next hop': f'{lnet.address(10)}@tcp',
+                  'destination': f'{lnet.address(10)}@tcp'}
+                 for ni in (self.first, self.second)]},
+             'then': {'paths': 1, 'first': [
+                 {'interface': self.second,
+                  'next hop': f'{lnet.address(10)}@tcp',
+                  'destination': f'{lnet.address(10)}@tcp'}]}})
+        self.assertEqual(self.node.json('udsp', 'show'), {'udsp': []})
+        self.add(*rule)
+        text = self.node.run('udsp', 'del', '--idx', '0', '--dry-run')
+        self.assert_done(text)
+        far = f'{lnet.address(11)}@tcp'
+        self.assertIn(f"""      nid: {far}
+            now: {self.second} to {far}
+            then: {self.first} to {far}, {self.second} to {far}
+""", text.stdout.decode())
+        self.assertEqual(self.dry('del', '--all')['changed'], 2)
+        self.assertEqual(self.dry('add', '--src', 'tcp7')['changes'], [])
+        self.assertEqual(len(self.node.json('udsp', 'show')['udsp']), 1)
+
+    def test_dry_run_lists_some_peers_and_as_json_all(self):
+        self.peers(*range(20, 45))
+        self.assertEqual(
+            len(self.dry('add', '--src', self.second)['changes']), 25)
+        text = self.node.run('udsp', 'add', '--src', self.second, '--dry-run')
+        self.assertEqual(text.stdout.count(b'primary nid'), 20)
+        self.assertIn(b'further changes: 5, listed with --json', text.stdout)
+
+    def test_dry_run_is_refused_as_the_change_is(self):
+        self.add('--src', self.second)
+        for code, words, args in (
+                (1, 'there is a rule with these ranges',
+                 ('add', '--src', self.second)),
+                (1, 'no rule of this index', ('del', '--idx', '1')),
+                (2, 'src, dst and rte are missing', ('add',)),
+                (2, 'del takes --idx N', ('del',)),
+                (2, '--dry-run is not accepted here', ('show',))):
+            self.assert_refused(self.node.run('udsp', *args, '--dry-run'),
+                                code, words)
+
 
 if __name__ == '__main__':
     cli.main()

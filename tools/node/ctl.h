@@ -8,7 +8,7 @@
  * with VERB one of ping, discover, net.show, peer.show, peer.list, stats.show,
  * stats.reset, global.show, explain, config.export, config.import,
  * config.confirm, config.undo, net.add, net.del, route.add, route.del, route.show, routing.show,
- * udsp.add, udsp.del, udsp.show, set,
+ * udsp.add, udsp.del, udsp.show, udsp.add_dry, udsp.del_dry, set,
  * net.set, peer.add, peer.del, peer.set, debug.recovery, fault.add, fault.del, fault.show, fault.reset; then the answer, a line
  *
  *	status CODE OUT ERR
@@ -48,6 +48,8 @@ enum ctl_verb {
 	CTL_UDSP_ADD,
 	CTL_UDSP_DEL,
 	CTL_UDSP_SHOW,
+	CTL_UDSP_ADD_DRY,
+	CTL_UDSP_DEL_DRY,
 	CTL_SET,
 	CTL_NET_SET,
 	CTL_NET_ADD,
@@ -120,7 +122,8 @@ struct ctl_request {
 	/** route.show: only routes of these hops, or of this priority. */
 	bool cq_by_hops;
 	bool cq_by_priority;
-	/** udsp.add: the rule; udsp.del, udsp.show: lud_idx, or all. */
+	/** udsp.add, udsp.add_dry: the rule; udsp.del, udsp.del_dry, udsp.show:
+	 * lud_idx, or all. */
 	struct m0_lnet_udsp cq_udsp;
 	/** fault.add: the rule; others: kind, ANY for all, and del: NIDs. */
 	struct m0_lnet_fault_attr cq_fault;

@@ -12,7 +12,8 @@ enum {
 	KEY_RTE = 'r',
 	KEY_PRIORITY = 'p',
 	KEY_IDX = 'i',
-	KEY_ALL = CTL_KEY_OWN
+	KEY_ALL = CTL_KEY_OWN,
+	KEY_DRY_RUN
 };
 
 static const struct ctl_word words[] = {
@@ -25,6 +26,7 @@ static const struct ctl_word words[] = {
 struct udsp_args {
 	struct ctl_args          uda_ask;
 	bool                     uda_all;
+	bool                     uda_dry_run;
 	struct m0_lnet_udsp_text uda_text;
 	/** An option of add was given; NULL. */
 	const char *uda_add_only;
@@ -57,6 +59,11 @@ static void args_check(struct udsp_args *args)
 	bool              has_idx = args->uda_text.lut_idx != NULL;
 
 	ctl_args_word_check(&args->uda_ask);
+	if (args->uda_dry_run && verb == CTL_UDSP_SHOW)
+		tool_fail_set(
+			fail, TOOL_USAGE,
+			"--dry-run is not accepted here; it is of add and "
+			"del");
 	if (verb != CTL_UDSP_ADD && args->uda_add_only != NULL) {
 		tool_fail_set(fail, TOOL_USAGE,
 			      "%s is not accepted here; it is of add",
@@ -73,6 +80,10 @@ static void args_check(struct udsp_args *args)
 	} else {
 		idx_take(args);
 	}
+	if (args->uda_dry_run)
+		args->uda_ask.ctg_req.cq_verb = verb == CTL_UDSP_ADD
+							? CTL_UDSP_ADD_DRY
+							: CTL_UDSP_DEL_DRY;
 }
 
 static bool rule_option(struct udsp_args *args, int key, const char *arg)
@@ -114,6 +125,9 @@ static error_t udsp_option(int key, char *arg, struct argp_state *state)
 	case KEY_ALL:
 		args->uda_all = true;
 		break;
+	case KEY_DRY_RUN:
+		args->uda_dry_run = true;
+		break;
 	case ARGP_KEY_ARG:
 		ctl_args_word(&args->uda_ask, arg);
 		break;
@@ -147,15 +161,19 @@ int udsp_main(int argc, char **argv)
 		  "Index of the rule; add: insert it there, default at the end",
 		  0 },
 		{ "all", KEY_ALL, NULL, 0, "del: all rules", 0 },
+		{ "dry-run", KEY_DRY_RUN, NULL, 0,
+		  "add, del: change nothing, and print which peers would "
+		  "change their paths",
+		  0 },
 		CTL_OPTION_JSON,
 		CTL_OPTIONS_END
 	};
 	static const struct argp argp = {
 		options,
 		udsp_option,
-		"add --src=RANGE|--dst=RANGE [--priority=N]\n"
-		"add --dst=RANGE --src=RANGE|--rte=RANGE\n"
-		"del --idx=N|--all\nshow",
+		"add --src=RANGE|--dst=RANGE [--priority=N] [--dry-run]\n"
+		"add --dst=RANGE --src=RANGE|--rte=RANGE [--dry-run]\n"
+		"del --idx=N|--all [--dry-run]\nshow",
 		"Add, delete or show rules of the running node by which it "
 		"prefers interfaces, NIDs of peers, and gateways.",
 		NULL,

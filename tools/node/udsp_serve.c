@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "udsp_serve.h"
+#include "effect_show.h"
 #include "ctl_out.h"
 #include "../base/text.h"
 
@@ -119,6 +120,28 @@ static int rule_del(const struct ctl_request *req, struct m0_lnet *lnet,
 				    err);
 }
 
+/* Serves udsp.add_dry and udsp.del_dry. */
+static int dry_run(const struct ctl_request *req, struct m0_lnet *lnet,
+		   FILE *out, FILE *err)
+{
+	bool                   add = req->cq_verb == CTL_UDSP_ADD_DRY;
+	char                   why[M0_LNET_WHY_BYTES] = "";
+	struct m0_lnet_effect *effect;
+	int                    rc;
+
+	rc = add ? m0_lnet_udsp_add_effect(lnet, &req->cq_udsp, why, &effect)
+		 : m0_lnet_udsp_del_effect(lnet, req->cq_udsp.lud_idx, &effect);
+	if (rc != 0)
+		return ctl_failed(add ? "add" : "del", "udsp", rc,
+				  why[0] != '\0'  ? why
+				  : rc == -ENOENT ? no_rule
+						  : tool_errtext(rc),
+				  err);
+	effect_print(req, effect, out);
+	m0_lnet_effect_free(effect);
+	return TOOL_OK;
+}
+
 int udsp_serve(const struct ctl_request *req, struct m0_lnet *lnet, FILE *out,
 	       FILE *err)
 {
@@ -127,6 +150,9 @@ int udsp_serve(const struct ctl_request *req, struct m0_lnet *lnet, FILE *out,
 		return rule_add(req, lnet, err);
 	case CTL_UDSP_DEL:
 		return rule_del(req, lnet, err);
+	case CTL_UDSP_ADD_DRY:
+	case CTL_UDSP_DEL_DRY:
+		return dry_run(req, lnet, out, err);
 	default:
 		M0_PRE(req->cq_verb == CTL_UDSP_SHOW);
 		return rules_show(req, lnet, out, err);

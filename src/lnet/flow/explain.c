@@ -111,6 +111,7 @@ static const struct m0_lnet_nid *merit_nid(const struct m0_lnet__path *path,
 	if (lpni == NULL ||
 	    M0_IN(merit, (M0_LNET__MERIT_DEST, M0_LNET__MERIT_PREFERS_GATEWAY)))
 		lpni = path->pth_dest;
+	M0_POST(lpni != NULL);
 	return &lpni->lpn_nid;
 }
 
@@ -159,6 +160,7 @@ static void trial_lost(const struct m0_lnet_engine *eng,
 	const struct m0_lnet__path *own = &trial->trl_path;
 	const struct m0_lnet__path *to = &trial->trl_lost_to;
 
+	M0_PRE(trial->trl_lost_by != NULL && to->pth_ni != NULL);
 	lost_set(info, "%s", trial->trl_lost_by);
 	info->lpa_rule = merit_rule(eng, trial->trl_merit, to, own);
 	info->lpa_own_rule = merit_rule(eng, trial->trl_merit, own, to);

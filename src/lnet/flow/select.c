@@ -435,6 +435,16 @@ static const struct criterion to_ask_far_ruled[] = { DEST_UP, DEST_HEALTH,
 						     DEST_ORDER,
 						     BY_ROUTE_RULED };
 
+/* Without what changes with each message. */
+#define STILL                                                      \
+	NI_UP, PEER_UP, PEER_HEALTH, PEER_NET_PRIORITY, NI_HEALTH, \
+		NI_PRIORITY, PEER_PRIORITY, NI_PREFERRED, END
+static const struct criterion to_send_still[] = { STILL };
+static const struct criterion to_send_far_still[] = {
+	DEST_UP,        DEST_HEALTH, DEST_PRIORITY, GATEWAY_PREFERRED,
+	ROUTE_PRIORITY, ROUTE_HOPS,  STILL
+};
+
 static bool is_ruled(const struct m0_lnet_engine *eng)
 {
 	return M0_UNLIKELY(eng->le_policies->lpc_nr > 0);
@@ -451,6 +461,14 @@ static const struct criterion *chain_of(const struct m0_lnet_engine *eng,
 	};
 
 	return chains[is_ruled(eng)][ask][far];
+}
+
+/** Returns true if only what stays the same from one message to the next
+ * counts. */
+static bool is_still(const struct m0_lnet__want *want)
+{
+	return M0_UNLIKELY(want->wnt_trials != NULL) &&
+	       want->wnt_trials->tls_is_still;
 }
 
 /** Returns the criterion that decides, and *ret: > 0 if `left` is better. */
@@ -514,6 +532,7 @@ static void trial_lose(struct m0_lnet__trials *trials, unsigned at,
 	trial->trl_lost_by = by->cri_words;
 	trial->trl_merit = merit_of(by->cri_compare);
 	trial->trl_lost_to = *to;
+	trial->trl_is_tie = by->cri_compare == NULL;
 }
 
 static __attribute__((__cold__, __noinline__)) void trial_note(
@@ -606,8 +625,10 @@ struct m0_lnet__path m0_lnet__select(const struct m0_lnet_engine *eng,
 	struct m0_lnet_lpni *lpni;
 
 	M0_PRE((want->wnt_peer == NULL) != (want->wnt_nid == NULL));
+	if (is_still(want))
+		search.sea_chain = to_send_still;
 	/* Rules speak of the NID. */
-	if (want->wnt_nid != NULL && is_ruled(eng))
+	if (want->wnt_nid != NULL && (is_ruled(eng) || is_still(want)))
 		path.pth_dest =
 			want->wnt_lpni != NULL
 				? want->wnt_lpni
@@ -622,7 +643,8 @@ struct m0_lnet__path m0_lnet__select(const struct m0_lnet_engine *eng,
 	if (M0_LIKELY(search.sea_best.pth_ni != NULL) ||
 	    m0_lnet__routes(eng)->lrs_nr == 0)
 		return search.sea_best;
-	search.sea_chain = chain_of(eng, want->wnt_ask, true);
+	search.sea_chain = is_still(want) ? to_send_far_still
+					  : chain_of(eng, want->wnt_ask, true);
 	if (want->wnt_nid != NULL)
 		far_try(&search, want->wnt_nid, path.pth_dest);
 	else

@@ -49,6 +49,8 @@ struct m0_lnet__trial {
 	/** What this criterion compares, and the path that was better. */
 	enum m0_lnet__merit  trl_merit;
 	struct m0_lnet__path trl_lost_to;
+	/** It lost only because the other path was found first. */
+	bool trl_is_tie;
 };
 
 /** Paths that a selection has looked at, in the order in which it did. */
@@ -57,6 +59,9 @@ struct m0_lnet__trials {
 	unsigned               tls_max;
 	/** Number of paths; those beyond tls_max are not kept. */
 	unsigned tls_nr;
+	/** Compare by states, rules and routes only, and not by credits, queues,
+	 * turns, and the order of NIDs. */
+	bool tls_is_still;
 };
 
 /** The request of a message of this node for a path. */

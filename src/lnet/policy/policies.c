@@ -530,8 +530,8 @@ static void row_changed(struct m0_lnet_engine *eng, enum row_kind kind)
 	}
 }
 
-static void row_insert(struct m0_lnet__policies  *pol,
-		       const struct m0_lnet__row *row, int32_t idx)
+unsigned m0_lnet__row_insert(struct m0_lnet__policies  *pol,
+			     const struct m0_lnet__row *row, int32_t idx)
 {
 	unsigned at = idx == M0_LNET_UDSP_LAST
 			      ? pol->lpc_nr
@@ -541,17 +541,18 @@ static void row_insert(struct m0_lnet__policies  *pol,
 		(pol->lpc_nr - at) * sizeof *row);
 	pol->lpc_rows[at] = *row;
 	++pol->lpc_nr;
+	return at;
 }
 
 int m0_lnet__rule_put(const struct m0_lnet_engine *eng,
-		      struct m0_lnet__policies    *pol,
-		      const struct m0_lnet_udsp *udsp, struct rule **ret,
+		      const struct m0_lnet_udsp *udsp, unsigned *ret,
 		      struct rule **ret_old)
 {
-	struct rule         *rule;
-	struct m0_lnet__row *same;
-	struct m0_lnet__row  row;
-	int                  rc = m0_lnet_udsp_check(udsp, NULL);
+	struct m0_lnet__policies *pol = eng->le_policies;
+	struct rule              *rule;
+	struct m0_lnet__row      *same;
+	struct m0_lnet__row       row;
+	int                       rc = m0_lnet_udsp_check(udsp, NULL);
 
 	if (rc != 0)
 		return rc;
@@ -569,22 +570,21 @@ int m0_lnet__rule_put(const struct m0_lnet_engine *eng,
 		m0_free(rule);
 		return rc;
 	}
-	*ret = rule;
-	*ret_old = same == NULL ? NULL : same->row_rule;
 	row_note(eng, &row);
+	*ret_old = same == NULL ? NULL : same->row_rule;
 	if (same != NULL)
 		*same = row;
-	else
-		row_insert(pol, &row, udsp->lud_idx);
+	*ret = same != NULL ? (unsigned)(same - pol->lpc_rows)
+			    : m0_lnet__row_insert(pol, &row, udsp->lud_idx);
 	return 0;
 }
 
 int m0_lnet_engine_udsp_add(struct m0_lnet_engine     *eng,
 			    const struct m0_lnet_udsp *udsp)
 {
-	struct rule *rule;
 	struct rule *old;
-	int rc = m0_lnet__rule_put(eng, eng->le_policies, udsp, &rule, &old);
+	unsigned     at;
+	int          rc = m0_lnet__rule_put(eng, udsp, &at, &old);
 
 	if (rc != 0)
 		return rc;

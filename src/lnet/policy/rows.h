@@ -89,15 +89,18 @@ static inline bool row_may_have(const struct m0_lnet__row *row,
 
 enum row_kind m0_lnet__row_kind(const struct m0_lnet_udsp *udsp);
 /**
- * Puts a rule into the list, and applies it to nothing.
+ * Puts a rule into the list of the node, and applies it to nothing.
+ * @param ret      its index.
  * @param ret_old  the rule that it replaces, which has another priority; NULL:
  *                 there is none. The caller frees it.
  * @return as m0_lnet_engine_udsp_add().
  */
 int m0_lnet__rule_put(const struct m0_lnet_engine *eng,
-		      struct m0_lnet__policies    *pol,
-		      const struct m0_lnet_udsp *udsp, struct rule **ret,
+		      const struct m0_lnet_udsp *udsp, unsigned *ret,
 		      struct rule **ret_old);
+/** Inserts a row before the one at `idx`. Pre: there is room. @return its index. */
+unsigned m0_lnet__row_insert(struct m0_lnet__policies  *pol,
+			     const struct m0_lnet__row *row, int32_t idx);
 /** Removes a row, and leaves its rule to the caller. */
 void m0_lnet__row_remove(struct m0_lnet__policies *pol, unsigned idx);
 

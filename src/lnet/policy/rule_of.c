@@ -22,6 +22,7 @@ int32_t m0_lnet__rule_of(const struct m0_lnet_engine *eng, enum row_kind kind,
 	struct key                      key = key_of(nid);
 	bool is_pair = M0_IN(kind, (ROW_DST_SRC, ROW_DST_RTE));
 
+	M0_PRE(!m0_lnet_nid_is_any(nid));
 	for (row = pol->lpc_rows; row < end; ++row) {
 		const struct m0_lnet_udsp *udsp = &row->row_rule->lpu_udsp;
 

@@ -407,6 +407,8 @@ static void server_lets_others_read_only(void **state)
 		assert_int_equal(ctl_verb_changes(req.cq_verb),
 				 strstr(ctl_verb_name(req.cq_verb), "show") ==
 						 NULL &&
+					 strstr(ctl_verb_name(req.cq_verb),
+						"dry") == NULL &&
 					 req.cq_verb != CTL_DEBUG_RECOVERY &&
 					 req.cq_verb != CTL_PING &&
 					 req.cq_verb != CTL_EXPLAIN &&
