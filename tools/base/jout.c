@@ -92,6 +92,11 @@ void jout_append_num(struct json_t *array, uint64_t value)
 	(void)json_array_append_new(array, json_integer((json_int_t)value));
 }
 
+void jout_append_str(struct json_t *array, const char *value)
+{
+	(void)json_array_append_new(array, json_string(value));
+}
+
 bool jout_is_empty(const struct json_t *tree)
 {
 	return json_array_size(tree) == 0 && json_object_size(tree) == 0;

@@ -32,6 +32,8 @@ struct json_t *jout_array(struct json_t *object, const char *key);
 struct json_t *jout_append(struct json_t *array);
 /** A number at the end of an array. */
 void jout_append_num(struct json_t *array, uint64_t value);
+/** A text at the end of an array. */
+void jout_append_str(struct json_t *array, const char *value);
 
 /** An array or object without members. */
 bool jout_is_empty(const struct json_t *tree);

@@ -39,13 +39,13 @@ static bool is_first(const struct ifaddrs *all, const char *device,
 	return false;
 }
 
-static int nis_get(struct conf_model *ret, const struct m0_lnet_info *info)
+/* @param all  addresses of the host; NULL: not known. */
+static int nis_get(struct conf_model *ret, const struct m0_lnet_info *info,
+		   const struct ifaddrs *all)
 {
-	struct ifaddrs *all = NULL;
-	unsigned        i;
-	int             rc = 0;
+	unsigned i;
+	int      rc = 0;
 
-	(void)getifaddrs(&all);
 	for (i = 0; rc == 0 && i < info->li_nis_nr; ++i) {
 		const struct m0_lnet_ni_info *from = &info->li_nis[i];
 		struct conf_ni               *ni;
@@ -76,8 +76,6 @@ static int nis_get(struct conf_model *ret, const struct m0_lnet_info *info)
 		tuns[CONF_TIMEOUT - CONF_TUN_FIRST] =
 			(uint32_t)(from->nii_timeout_ms / MS_PER_S);
 	}
-	if (all != NULL)
-		freeifaddrs(all);
 	return rc;
 }
 
@@ -110,14 +108,15 @@ static int peers_get(struct conf_model *ret, const struct m0_lnet_info *info)
 	return 0;
 }
 
-static int info_get(struct conf_model *ret, struct m0_lnet *lnet)
+static int info_get(struct conf_model *ret, struct m0_lnet *lnet,
+		    const struct ifaddrs *all)
 {
 	struct m0_lnet_info *info;
 	int                  rc = m0_lnet_info_get(lnet, &info);
 
 	if (rc != 0)
 		return rc;
-	rc = nis_get(ret, info) ?: peers_get(ret, info);
+	rc = nis_get(ret, info, all) ?: peers_get(ret, info);
 	m0_lnet_info_free(info);
 	return rc;
 }
@@ -198,12 +197,13 @@ static int sets_get(struct conf_model *ret, struct m0_lnet *lnet)
 	return 0;
 }
 
-int conf_live_get(struct conf_model *ret, struct m0_lnet *lnet)
+static int live_get(struct conf_model *ret, struct m0_lnet *lnet,
+		    const struct ifaddrs *all)
 {
 	int rc;
 
 	conf_model_init(ret);
-	rc = info_get(ret, lnet) ?:
+	rc = info_get(ret, lnet, all) ?:
 	     routes_get(ret, lnet) ?:
 	     udsps_get(ret, lnet) ?:
 	     sets_get(ret, lnet);
@@ -212,6 +212,23 @@ int conf_live_get(struct conf_model *ret, struct m0_lnet *lnet)
 	else
 		conf_model_fini(ret);
 	return rc;
+}
+
+int conf_live_get(struct conf_model *ret, struct m0_lnet *lnet)
+{
+	struct ifaddrs *all = NULL;
+	int             rc;
+
+	(void)getifaddrs(&all);
+	rc = live_get(ret, lnet, all);
+	if (all != NULL)
+		freeifaddrs(all);
+	return rc;
+}
+
+int conf_live_get_bare(struct conf_model *ret, struct m0_lnet *lnet)
+{
+	return live_get(ret, lnet, NULL);
 }
 
 /* ------------------------------------------------------------------- changes */

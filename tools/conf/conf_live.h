@@ -9,6 +9,8 @@
 
 /** Reads what the node has: networks, routes, configured peers, parameters. */
 int conf_live_get(struct conf_model *ret, struct m0_lnet *lnet);
+/** conf_live_get() without the names of devices: of a node that is simulated. */
+int conf_live_get_bare(struct conf_model *ret, struct m0_lnet *lnet);
 /**
  * Makes the changes, or none of them: if one fails, those before it are undone.
  * @param fail  set if a change fails: the place of it, and why.

@@ -94,19 +94,29 @@ void ctl_args_word_check(struct ctl_args *args)
 		      "a word is missing; there is: %s", words);
 }
 
+void ctl_args_init(struct ctl_args *args, enum ctl_verb verb)
+{
+	ctl_request_init(&args->ctg_req, verb);
+	args->ctg_timeout_ms = TIMEOUT_MS;
+}
+
 int ctl_args_ask(struct ctl_args *args, int argc, char **argv,
 		 const struct argp *argp, enum ctl_verb verb)
 {
-	int code = TOOL_OK;
-
-	ctl_request_init(&args->ctg_req, verb);
-	args->ctg_timeout_ms = TIMEOUT_MS;
+	ctl_args_init(args, verb);
 	if (tool_parse(argp, argc, argv, ARGP_IN_ORDER, args) != 0)
 		return TOOL_USAGE;
+	return ctl_args_end(args, argv[0]);
+}
+
+int ctl_args_end(struct ctl_args *args, const char *program)
+{
+	int code = TOOL_OK;
+
 	if (args->ctg_fail.tf_exit == TOOL_OK)
 		code = ctl_ask_at(args->ctg_ctl, &args->ctg_req,
 				  args->ctg_timeout_ms, &args->ctg_fail);
-	if (tool_fail_print(&args->ctg_fail, argv[0]) != TOOL_OK)
+	if (tool_fail_print(&args->ctg_fail, program) != TOOL_OK)
 		code = args->ctg_fail.tf_exit;
-	return tool_finish_output(argv[0], code);
+	return tool_finish_output(program, code);
 }

@@ -67,5 +67,8 @@ void ctl_args_word_check(struct ctl_args *args);
  */
 int ctl_args_ask(struct ctl_args *args, int argc, char **argv,
 		 const struct argp *argp, enum ctl_verb verb);
+/* Parts of ctl_args_ask(): before and after the command line is parsed. */
+void ctl_args_init(struct ctl_args *args, enum ctl_verb verb);
+int  ctl_args_end(struct ctl_args *args, const char *program);
 
 #endif /* M0_TOOLS_CTL_ARGS_H */

@@ -73,8 +73,18 @@ static void head_add(struct json_t *item, const struct ctl_request *req,
 		jout_str(item, "note", explain->lex_note);
 }
 
+static void assumed_add(struct json_t                *item,
+			const struct explain_assumed *assumed)
+{
+	struct json_t *list = jout_array(item, "assumed");
+	unsigned       i;
+
+	for (i = 0; i < assumed->eas_nr; ++i)
+		jout_append_str(list, assumed->eas_texts[i]);
+}
+
 int explain_serve(const struct ctl_request *req, struct m0_lnet *lnet,
-		  FILE *out, FILE *err)
+		  const struct explain_assumed *assumed, FILE *out, FILE *err)
 {
 	struct m0_lnet_explain *explain;
 	struct json_t          *tree;
@@ -94,6 +104,8 @@ int explain_serve(const struct ctl_request *req, struct m0_lnet *lnet,
 	tree = jout_alloc();
 	item = jout_append(jout_array(tree, "explain"));
 	head_add(item, req, explain);
+	if (assumed != NULL)
+		assumed_add(item, assumed);
 	list = jout_array(item, "candidates");
 	for (i = 0; i < explain->lex_paths_nr; ++i)
 		path_add(list, lnet, &explain->lex_paths[i]);

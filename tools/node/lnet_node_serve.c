@@ -206,7 +206,7 @@ static int show(struct lnet_node *node, const struct ctl_request *req,
 		return TOOL_FAILED;
 	}
 	if (req->cq_verb == CTL_EXPLAIN)
-		return explain_serve(req, node->lno_lnet, out, err);
+		return explain_serve(req, node->lno_lnet, NULL, out, err);
 	if (req->cq_verb >= CTL_CONFIG_EXPORT && req->cq_verb < CTL_ROUTE_ADD)
 		return node_conf_serve(node, req, out, err);
 	if (req->cq_verb >= CTL_ROUTE_ADD && req->cq_verb < CTL_UDSP_ADD)
