@@ -28,8 +28,8 @@ enum {
 
 /** A peer NI, and the verdict of the rules that it does not have now. */
 struct swap {
-	struct m0_lnet_lpni        *swp_lpni;
-	struct m0_lnet__lpni_policy swp_verdict;
+	struct m0_lnet_lpni        *esw_lpni;
+	struct m0_lnet__lpni_policy esw_verdict;
 };
 
 /** A call in progress. */
@@ -85,8 +85,8 @@ static void verdicts_swap(struct effect *eff)
 	unsigned           i;
 
 	for (i = 0; i < eff->eff_swaps_nr; ++i)
-		verdict_swap(&eff->eff_swaps[i].swp_lpni->lpn_policy,
-			     &eff->eff_swaps[i].swp_verdict);
+		verdict_swap(&eff->eff_swaps[i].esw_lpni->lpn_policy,
+			     &eff->eff_swaps[i].esw_verdict);
 	if (eff->eff_nis == NULL)
 		return;
 	i = 0;
@@ -120,7 +120,7 @@ static void swaps_forget(struct effect *eff)
 {
 	while (eff->eff_swaps_nr > 0)
 		m0_lnet__verdict_forget(
-			&eff->eff_swaps[--eff->eff_swaps_nr].swp_verdict);
+			&eff->eff_swaps[--eff->eff_swaps_nr].esw_verdict);
 }
 
 /** Finds the verdict on a peer NI after the change, unless it stays.
@@ -134,14 +134,14 @@ static int lpni_judge(struct effect *eff, struct m0_lnet_lpni *lpni)
 	    !m0_lnet__supposed_nid(&eff->eff_sps, &lpni->lpn_nid))
 		return 0;
 	for (i = 0; i < eff->eff_swaps_nr; ++i)
-		if (eff->eff_swaps[i].swp_lpni == lpni)
+		if (eff->eff_swaps[i].esw_lpni == lpni)
 			return 0;
 	M0_ASSERT(eff->eff_swaps_nr < eff->eff_swaps_max);
 	M0_SET0(swap);
-	swap->swp_lpni = lpni;
+	swap->esw_lpni = lpni;
 	++eff->eff_swaps_nr;
 	return m0_lnet__rules_apply(eff->eff_sps.sps_rules, &lpni->lpn_nid,
-				    &swap->swp_verdict, &eff->eff_cost);
+				    &swap->esw_verdict, &eff->eff_cost);
 }
 
 /** lpni_judge() of all peer NIs that the selection has looked at. */
