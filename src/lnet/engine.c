@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** The engine as a whole: creation, shutdown, steps. */
 #include "lnet/flow/forward.h"
+#include "lnet/flow/memo.h"
 
 static const struct m0_lnet__hooks hooks = {
 	.lhk_sent = m0_lnet__sent,
@@ -27,9 +28,12 @@ static int parts_init(struct m0_lnet_engine *eng)
 	rc = m0_hash_keep(&eng->le_waiting);
 	if (rc != 0)
 		return rc;
-	rc = m0_lnet__portals_init(eng);
+	rc = m0_lnet__memos_init(eng);
 	if (rc != 0)
 		goto hash;
+	rc = m0_lnet__portals_init(eng);
+	if (rc != 0)
+		goto memos;
 	rc = m0_lnet__policies_init(eng);
 	if (rc != 0)
 		goto portals;
@@ -59,6 +63,8 @@ policies:
 	m0_lnet__policies_fini(eng);
 portals:
 	m0_lnet__portals_fini(eng);
+memos:
+	m0_lnet__memos_fini(eng);
 hash:
 	m0_hash_fini(&eng->le_waiting);
 	return rc;
@@ -115,6 +121,7 @@ void m0_lnet_engine_destroy(struct m0_lnet_engine *eng)
 	m0_lnet__peers_fini(eng);
 	m0_lnet__policies_fini(eng);
 	m0_lnet__portals_fini(eng);
+	m0_lnet__memos_fini(eng);
 	M0_ASSERT(m0_list_is_empty(&eng->le_deferred));
 	M0_ASSERT(m0_list_is_empty(&eng->le_sick.lsk_again));
 	M0_ASSERT(eng->le_sick.lsk_nr == 0);

@@ -127,7 +127,9 @@ struct m0_lnet_lpni {
 	 * arrived since. */
 	m0_time_t lpn_lost_at;
 	m0_time_t lpn_heard_at;
-	uint64_t  lpn_used_nr;
+	/** A message from it will end the memos. */
+	bool     lpn_is_awaited;
+	uint64_t lpn_used_nr;
 	/** The user names this NID as a gateway. */
 	bool lpn_is_gateway;
 	/** Health, 0 to M0_LNET_HEALTH_MAX. */
@@ -189,6 +191,9 @@ struct m0_lnet__cache {
 	struct m0_lnet_lpni *lch_heard;
 	/** The path of the last request that named its NI; NULLs: none. */
 	struct m0_lnet__path lch_path;
+	/** memo.h; they also end when this number grows. */
+	struct m0_lnet__memos *lch_memos;
+	uint64_t               lch_changes_nr;
 };
 
 /** Messages, NIs and peer NIs that have failed, and are tried again. */
@@ -287,9 +292,11 @@ static inline struct m0_lnet__cache *m0_lnet__cache_fresh(
 {
 	struct m0_lnet__cache *cache = &eng->le_cache;
 
-	if (M0_UNLIKELY(cache->lch_generation != eng->le_generation))
-		*cache = (struct m0_lnet__cache){ .lch_generation =
-							  eng->le_generation };
+	if (M0_UNLIKELY(cache->lch_generation != eng->le_generation)) {
+		cache->lch_generation = eng->le_generation;
+		cache->lch_heard = NULL;
+		M0_SET0(&cache->lch_path);
+	}
 	return cache;
 }
 
@@ -611,9 +618,11 @@ bool m0_lnet__lpni_is_down(const struct m0_lnet_engine *eng,
 void m0_lnet__lpni_hold(struct m0_lnet_engine *eng, struct m0_lnet_lpni *lpni);
 void m0_lnet__lpni_put(struct m0_lnet_engine *eng, struct m0_lnet_lpni *lpni);
 /** Notes that a message has arrived by this peer NI. */
-static inline void m0_lnet__lpni_heard(const struct m0_lnet_engine *eng,
-				       struct m0_lnet_lpni         *lpni)
+static inline void m0_lnet__lpni_heard(struct m0_lnet_engine *eng,
+				       struct m0_lnet_lpni   *lpni)
 {
+	eng->le_cache.lch_changes_nr += lpni->lpn_is_awaited;
+	lpni->lpn_is_awaited = false;
 	lpni->lpn_heard_at = eng->le_now;
 	lpni->lpn_known_up = true;
 	lpni->lpn_known_down = false;

@@ -6,6 +6,7 @@
  * Discovery joins the peers that are one node. The tables are bounded: the
  * least recently used peer makes room, if it is idle.
  */
+#include "lnet/flow/memo.h"
 #include "lnet/lnet_internal.h"
 
 enum {
@@ -44,8 +45,13 @@ bool m0_lnet__lpni_is_down(const struct m0_lnet_engine *eng,
 			   const struct m0_lnet_lpni   *lpni)
 {
 	return lpni->lpn_told_down ||
-	       (lpni->lpn_lost_at != 0 &&
-		eng->le_now < m0_time_add(lpni->lpn_lost_at, LOST_NS));
+	       eng->le_now < m0_lnet__lpni_lost_until(lpni);
+}
+
+m0_time_t m0_lnet__lpni_lost_until(const struct m0_lnet_lpni *lpni)
+{
+	return lpni->lpn_lost_at == 0 ? 0
+				      : m0_time_add(lpni->lpn_lost_at, LOST_NS);
 }
 
 /* -- life ------------------------------------------------------------------ */
@@ -568,6 +574,7 @@ int m0_lnet__peer_learn(struct m0_lnet_engine *eng, struct m0_lnet_lpni *lpni,
 	}
 	statuses_learn(peer, info);
 	m0_lnet__policy_primary_changed(eng);
+	m0_lnet__paths_changed(eng);
 	M0_POST(lpni->lpn_peer == peer && m0_lnet__peer_invariant(peer));
 	return 0;
 }

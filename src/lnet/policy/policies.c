@@ -3,6 +3,7 @@
  * Rules of selection: their list, and their application to NIs, gateways and peer
  * NIs. See policies.h.
  */
+#include "lnet/flow/memo.h"
 #include "lnet/lnet_internal.h"
 #include "lnet/policy/range.h"
 #include "lnet/policy/rows.h"
@@ -208,6 +209,7 @@ static void slice_do(struct m0_lnet_engine *eng)
 	unsigned                  cost = 0;
 	struct m0_list_link      *link;
 
+	m0_lnet__paths_changed(eng);
 	while (cost < SLICE_ROWS &&
 	       (link = m0_list_first(&pol->lpc_stale)) != NULL) {
 		if (lpni_apply(pol, lpni_of(link), &cost) != 0) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 
+#include "lnet/flow/memo.h"
 #include "lnet/route/route.h"
 
 /** Without checks, a loop is forgotten after this time. */
@@ -135,6 +136,21 @@ enum m0_lnet_route_why m0_lnet__route_why(const struct m0_lnet_engine *eng,
 	return M0_LNET_ROUTE_UP;
 }
 
+m0_time_t m0_lnet__route_watch(const struct m0_lnet_engine *eng,
+			       struct m0_lnet_route        *route)
+{
+	const struct m0_lnet_gateway *gw = route->lrt_gateway;
+	struct m0_lnet_peer          *peer = gw->gw_lpni->lpn_peer;
+	struct m0_lnet_lpni          *lpni;
+
+	if (gw->gw_failed_at != 0 && peer_heard_at(peer) <= gw->gw_failed_at)
+		m0_list_for_each_entry(&peer->lpe_lpnis, lpni,
+				       struct m0_lnet_lpni, lpn_link)
+			lpni->lpn_is_awaited = true;
+	return eng->le_now < route->lrt_loop_until ? route->lrt_loop_until
+						   : M0_TIME_NEVER;
+}
+
 bool m0_lnet__route_is_usable(const struct m0_lnet_engine *eng,
 			      const struct m0_lnet_route  *route)
 {
@@ -222,6 +238,7 @@ void m0_lnet__routes_learn(struct m0_lnet_engine          *eng,
 		if (gw->gw_lpni->lpn_peer != peer)
 			continue;
 		gw->gw_is_checked = true;
+		m0_lnet__paths_changed(eng);
 		m0_list_for_each_entry(&gw->gw_routes, route,
 				       struct m0_lnet_route, lrt_of_gateway)
 			route->lrt_far_state =
@@ -244,6 +261,7 @@ void m0_lnet__routes_checked(struct m0_lnet_engine     *eng,
 		gw->gw_status = status;
 		gw->gw_is_lost = false;
 		gw->gw_failed_at = status == 0 ? 0 : eng->le_now;
+		m0_lnet__paths_changed(eng);
 		if (status == 0)
 			gw->gw_answered_at = eng->le_now;
 		else
@@ -286,6 +304,7 @@ void m0_lnet__routes_lost(struct m0_lnet_engine     *eng,
 		gw->gw_failed_at = eng->le_now;
 		gw->gw_status = status;
 		gw->gw_is_lost = true;
+		m0_lnet__paths_changed(eng);
 		eng->le_hooks->lhk_gateway_lost(eng, gw);
 	}
 	m0_lnet__routes_tell(eng);
@@ -302,6 +321,7 @@ void m0_lnet__route_loops(struct m0_lnet_engine *eng, uint32_t net,
 		return;
 	route->lrt_loop_until =
 		m0_time_add(eng->le_now, check != 0 ? check : LOOP_NS);
+	m0_lnet__paths_changed(eng);
 	m0_lnet__routes_tell(eng);
 }
 

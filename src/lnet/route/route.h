@@ -123,6 +123,10 @@ bool m0_lnet__route_is_multi_hop(const struct m0_lnet_route *route);
 /** Returns true if messages may take the route. */
 bool m0_lnet__route_is_usable(const struct m0_lnet_engine *eng,
 			      const struct m0_lnet_route  *route);
+/** Marks the peer NIs by which a message will change whether the route is used.
+ * @return the time when that changes by itself. */
+m0_time_t m0_lnet__route_watch(const struct m0_lnet_engine *eng,
+			       struct m0_lnet_route        *route);
 /** Returns true if one of the routes to the network goes by this peer. */
 bool m0_lnet__far_is_by(const struct m0_lnet_engine *eng, uint32_t net,
 			const struct m0_lnet_peer *peer);

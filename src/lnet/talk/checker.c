@@ -6,6 +6,7 @@
  * by a push. A router takes the pings for a sign of life of the network that they
  * come from: without them it would report its own interface there down.
  */
+#include "lnet/flow/memo.h"
 #include "lnet/flow/select.h"
 #include "lnet/route/route.h"
 #include "lnet/route/router.h"
@@ -79,6 +80,8 @@ static void check(struct m0_lnet_engine *eng, struct m0_lnet_gateway *gw)
 	m0_list_for_each_entry(&gw->gw_routes, route, struct m0_lnet_route,
 			       lrt_of_gateway) {
 		/* A loop is one still if the ping comes back. */
+		if (route->lrt_loop_until != 0)
+			m0_lnet__paths_changed(eng);
 		route->lrt_loop_until = 0;
 		loop_ask(eng, route);
 	}
