@@ -332,27 +332,27 @@ static int gateway_preferred(const struct m0_lnet_engine *eng,
 	{                                                      \
 		route_turn, "the route was used more recently" \
 	}
-#define PEER_NET_PRIORITY                                                      \
-	{                                                                      \
-		peer_net_priority,                                             \
+#define PEER_NET_PRIORITY                                                           \
+	{                                                                           \
+		peer_net_priority,                                                  \
 			"a rule gives the network of another NID a better priority" \
 	}
-#define PEER_PRIORITY                                                  \
-	{                                                              \
+#define PEER_PRIORITY                                                       \
+	{                                                                   \
 		peer_priority, "a rule gives another NID a better priority" \
 	}
-#define NI_PRIORITY                                                                  \
-	{                                                                            \
-		ni_priority,                                                         \
+#define NI_PRIORITY                                                                       \
+	{                                                                                 \
+		ni_priority,                                                              \
 			"a rule gives another interface or its network a better priority" \
 	}
 #define NI_PREFERRED                                                         \
 	{                                                                    \
 		ni_preferred, "a rule prefers another interface for the NID" \
 	}
-#define DEST_PRIORITY                                                       \
-	{                                                                   \
-		dest_priority,                                              \
+#define DEST_PRIORITY                                                            \
+	{                                                                        \
+		dest_priority,                                                   \
 			"a rule gives another destination NID a better priority" \
 	}
 #define GATEWAY_PREFERRED                                                    \
@@ -422,8 +422,7 @@ static const struct m0_lnet__criterion to_send_far_still[] = {
 const struct m0_lnet__criterion *m0_lnet__chain_still(enum m0_lnet__chain chain)
 {
 	M0_PRE(chain != M0_LNET__CHAIN_HOP);
-	return chain == M0_LNET__CHAIN_NEAR ? to_send_still
-					    : to_send_far_still;
+	return chain == M0_LNET__CHAIN_NEAR ? to_send_still : to_send_far_still;
 }
 
 enum m0_lnet__merit m0_lnet__merit_of(const struct m0_lnet__criterion *cri)

@@ -39,7 +39,7 @@ struct effect {
 	struct m0_lnet_effect   *eff_ret;
 	/** Paths of the selection that was last. */
 	struct m0_lnet__trials eff_trials;
-	/** Of each of them: it is one of the preferred paths now. */
+	/** For each of these paths: true if it is one of the preferred paths now. */
 	bool *eff_now;
 	/** Priorities of the NIs after the change, in the order of le_nis; NULL:
 	 * they stay. */

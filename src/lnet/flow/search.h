@@ -82,7 +82,8 @@ static inline struct m0_lnet_lpni *m0_lnet__dest_of(
 const struct m0_lnet__criterion *m0_lnet__chain_of(
 	const struct m0_lnet_engine *eng, enum m0_lnet__chain chain, bool ask);
 /** Without what changes with each message. */
-const struct m0_lnet__criterion *m0_lnet__chain_still(enum m0_lnet__chain chain);
+const struct m0_lnet__criterion *m0_lnet__chain_still(
+	enum m0_lnet__chain chain);
 /** Returns what a criterion of rules compares. */
 enum m0_lnet__merit m0_lnet__merit_of(const struct m0_lnet__criterion *cri);
 /** Returns the criterion that decides, and *ret: > 0 if `left` is better. */

@@ -26,16 +26,16 @@ struct m0_lnet__want {
 	struct m0_lnet__trials *wnt_trials;
 };
 
-/** What a criterion of rules compares, see m0/lnet_udsp.h. */
+/** Property that a criterion of rules compares, see m0/lnet_udsp.h. */
 enum m0_lnet__merit {
-	/** The criterion is none of rules. */
+	/** The criterion does not depend on rules. */
 	M0_LNET__MERIT_NONE,
 	/** The priorities of the network of the next NID, and of that NID. */
 	M0_LNET__MERIT_HOP_NET,
 	M0_LNET__MERIT_HOP,
-	/** Those of the interface. */
+	/** The priorities of the interface. */
 	M0_LNET__MERIT_NI,
-	/** Those of the destination behind a router. */
+	/** The priorities of the destination behind a router. */
 	M0_LNET__MERIT_DEST,
 	M0_LNET__MERIT_PREFERS_NI,
 	M0_LNET__MERIT_PREFERS_GATEWAY
@@ -46,10 +46,10 @@ struct m0_lnet__trial {
 	struct m0_lnet__path trl_path;
 	/** The criterion by which it lost, in words; NULL: it has won. */
 	const char *trl_lost_by;
-	/** What this criterion compares, and the path that was better. */
+	/** Property that this criterion compares, and the path that was better. */
 	enum m0_lnet__merit  trl_merit;
 	struct m0_lnet__path trl_lost_to;
-	/** It lost only because the other path was found first. */
+	/** The path lost only because the other one was found first. */
 	bool trl_is_tie;
 };
 

@@ -207,7 +207,8 @@ static void gateways_are_compared(void **state)
 	effect_drop();
 }
 
-/* What each message changes does not count, but what is down or sick does. */
+/* Numbers that each message changes do not count; interfaces and NIDs that are down or
+ * less healthy do. */
 static void states_count_and_turns_do_not(void **state)
 {
 	struct m0_lnet_nid nid = pair_nid(A2);

@@ -160,7 +160,7 @@ static void rule_of_a_destination_behind_a_router_is_named(void **state)
 	decided_of("10.1.0.8@tcp1", A1, gateway, "10.1.0.9@tcp1", 0, -1);
 }
 
-/* What the rules say of a NID that the node does not know yet counts for it. */
+/* Rules also apply to a NID that the node does not know yet. */
 static void rules_about_an_unknown_nid_decide(void **state)
 {
 	(void)state;
