@@ -19,7 +19,7 @@ struct change {
 	/** The rule to be added; NULL: the one at chg_idx is to be deleted. */
 	const struct m0_lnet_udsp *chg_rule;
 	int32_t                    chg_idx;
-	/** What there is so far; NULL: nothing. */
+	/** The part of the answer that has been received; NULL: none. */
 	struct m0_lnet_effect *chg_whole;
 	/** Shifts for which it has memory. */
 	unsigned chg_max;
