@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Requests in control records. A client may ask and probe; requests that change the
+ * node for all its clients are made over the daemon's own socket.
+ */
+#include "ring/shared_entry.h"
+
+enum {
+	/** Longest time-out of a probe: a day. */
+	PROBE_MS_MAX = 24 * 3600 * 1000
+};
+
+/* A record is copied by words, and has its place in a line of the area. */
+_Static_assert(sizeof(struct m0_ring_control) % M0_SHARED_LINE_BYTES == 0 &&
+		       sizeof(struct m0_ring_control) <=
+			       M0_SHARED_CONTROL_BYTES_MAX,
+	       "a control record fits");
+
+static const uint8_t rights[M0_RING_VERBS_NR] = {
+	[M0_RING_INFO] = M0_SHARED_RIGHT_QUERY,
+	[M0_RING_PROBE] = M0_SHARED_RIGHT_PROBE,
+	[M0_RING_FAULT_ADD] = M0_SHARED_RIGHT_ADMIN,
+	[M0_RING_FAULT_DEL] = M0_SHARED_RIGHT_ADMIN,
+	[M0_RING_FAULT_RESET] = M0_SHARED_RIGHT_ADMIN,
+	[M0_RING_FAULT_GET] = M0_SHARED_RIGHT_QUERY,
+	[M0_RING_ROUTE_ADD] = M0_SHARED_RIGHT_ADMIN,
+	[M0_RING_ROUTE_DEL] = M0_SHARED_RIGHT_ADMIN,
+	[M0_RING_ROUTE_GET] = M0_SHARED_RIGHT_QUERY,
+	[M0_RING_ROUTING_SET] = M0_SHARED_RIGHT_ADMIN,
+	[M0_RING_POOLS_SET] = M0_SHARED_RIGHT_ADMIN,
+	[M0_RING_ROUTING_GET] = M0_SHARED_RIGHT_QUERY,
+	[M0_RING_UDSP_ADD] = M0_SHARED_RIGHT_ADMIN,
+	[M0_RING_UDSP_DEL] = M0_SHARED_RIGHT_ADMIN,
+	[M0_RING_UDSP_GET] = M0_SHARED_RIGHT_QUERY,
+	/* Its rule would have to be checked. */
+	[M0_RING_UDSP_EFFECT] = M0_SHARED_RIGHT_ADMIN,
+	[M0_RING_DIST] = M0_SHARED_RIGHT_QUERY,
+	[M0_RING_EXPLAIN] = M0_SHARED_RIGHT_QUERY,
+	[M0_RING_TUNE] = M0_SHARED_RIGHT_ADMIN,
+	[M0_RING_TUNABLES_GET] = M0_SHARED_RIGHT_QUERY,
+	[M0_RING_HEALTH_SET] = M0_SHARED_RIGHT_ADMIN,
+	[M0_RING_PEER_ADD] = M0_SHARED_RIGHT_ADMIN,
+	[M0_RING_PEER_DEL] = M0_SHARED_RIGHT_ADMIN,
+	[M0_RING_NET_ADD] = M0_SHARED_RIGHT_ADMIN,
+	[M0_RING_NET_DEL] = M0_SHARED_RIGHT_ADMIN,
+	[M0_RING_NIDS_GET] = M0_SHARED_RIGHT_QUERY,
+	[M0_RING_MORE] = M0_SHARED_RIGHT_QUERY,
+};
+
+enum m0_shared_right m0_shared_verb_right(uint32_t verb)
+{
+	return verb < M0_RING_VERBS_NR ? (enum m0_shared_right)rights[verb]
+				       : M0_SHARED_RIGHT_NONE;
+}
+
+static int probe_check(const struct m0_ring_probe *probe,
+		       struct m0_shared_why       *why)
+{
+	int rc;
+
+	rc = m0_shared__range(why, "probe_kind", probe->rpb_kind, M0_LNET_PING,
+			      M0_LNET_DISCOVER);
+	if (rc == 0)
+		rc = m0_shared__nid(why, "probe_nid", &probe->rpb_nid);
+	if (rc == 0)
+		rc = m0_shared__range(why, "probe_nid type",
+				      probe->rpb_nid.ln_type, 0,
+				      M0_LNET_TYPE_ANY - 1);
+	if (rc == 0)
+		rc = m0_shared__nid(why, "probe_self", &probe->rpb_self);
+	if (rc == 0)
+		rc = m0_shared__range(why, "probe_timeout_ms",
+				      probe->rpb_timeout_ms, 0, PROBE_MS_MAX);
+	if (rc == 0)
+		rc = m0_shared__range(why, "probe_force", probe->rpb_force, 0,
+				      1);
+	return rc;
+}
+
+static int choice_check(const struct m0_ring_choice *choice,
+			struct m0_shared_why        *why)
+{
+	int rc;
+
+	rc = m0_shared__range(why, "choice_max", choice->rch_max, 0,
+			      M0_LNET_FAULTS_MAX);
+	if (rc == 0)
+		rc = m0_shared__range(why, "choice_kind", choice->rch_kind,
+				      M0_LNET_FAULT_DROP, M0_LNET_FAULT_ANY);
+	if (rc == 0)
+		rc = m0_shared__nid(why, "choice_src", &choice->rch_src);
+	if (rc == 0)
+		rc = m0_shared__nid(why, "choice_dst", &choice->rch_dst);
+	return rc;
+}
+
+static int dist_check(const struct m0_ring_dist *dist, bool has_src,
+		      struct m0_shared_why *why)
+{
+	int rc;
+
+	rc = m0_shared__nid(why, "dist_dst", &dist->rdi_dst);
+	if (rc == 0)
+		rc = m0_shared__range(why, "dist_dst type",
+				      dist->rdi_dst.ln_type, 0,
+				      M0_LNET_TYPE_ANY - 1);
+	if (rc == 0 && has_src)
+		rc = m0_shared__nid(why, "dist_src", &dist->rdi_src);
+	return rc;
+}
+
+static int control_check(const struct m0_ring_control *control,
+			 struct m0_shared_why         *why)
+{
+	switch (control->rqc_verb) {
+	case M0_RING_PROBE:
+		return probe_check(&control->rqc_probe, why);
+	case M0_RING_FAULT_GET:
+		return choice_check(&control->rqc_choice, why);
+	case M0_RING_ROUTE_GET:
+		return m0_shared__range(why, "route_max",
+					control->rqc_route.rrt_max, 0,
+					M0_LNET_ROUTES_MAX);
+	case M0_RING_UDSP_GET:
+		return m0_shared__range(why, "udsp_max",
+					control->rqc_udsp.rud_max, 0,
+					M0_LNET_UDSPS_MAX);
+	case M0_RING_DIST:
+		return dist_check(&control->rqc_dist, false, why);
+	case M0_RING_EXPLAIN:
+		return dist_check(&control->rqc_dist, true, why);
+	default:
+		return 0;
+	}
+}
+
+int m0_shared_control_get(const struct m0_shared_side *side, uint32_t nr,
+			  uint64_t verb, struct m0_ring_control *ret,
+			  struct m0_shared_why *why)
+{
+	int rc;
+
+	M0_PRE(side->shs_role == M0_SHARED_SERVER &&
+	       nr < side->shs_cfg.shc_controls_nr);
+	rc = m0_shared__range(why, "control_bytes",
+			      side->shs_cfg.shc_control_bytes, sizeof *ret,
+			      M0_SHARED_CONTROL_BYTES_MAX);
+	if (rc != 0)
+		return rc;
+	m0_shared_copy(ret, m0_shared_control(side, nr), sizeof *ret);
+	/* The entry was checked; the record may say something else. */
+	rc = m0_shared__range(why, "verb", ret->rqc_verb, verb, verb);
+	return rc == 0 ? control_check(ret, why) : rc;
+}
