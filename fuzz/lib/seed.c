@@ -14,6 +14,7 @@
 #include "m0/net_kit.h"
 #include "m0/rpc_bulk.h"
 #include "os/os.h"
+#include "ring/shared_entry.h"
 #include "../../tools/perf/perf_wire.h"
 #include "rpc/core/rpc_wire.h"
 #include "xprt/sunrpc/sunrpc_internal.h"
@@ -345,6 +346,92 @@ static void sunrpc(void)
 	}
 }
 
+/* A program of ring_side.c: the other side puts these entries, this one takes them. */
+static void ring_put(const char *name, bool server, const void *entries,
+		     size_t nr, size_t bytes)
+{
+	uint8_t buf[4 + 8 * M0_SHARED_UP_BYTES];
+
+	M0_ASSERT(nr * bytes + 4 <= sizeof buf);
+	buf[0] = !server;
+	buf[1] = 1;
+	buf[2] = (uint8_t)nr;
+	memcpy(buf + 3, entries, nr * bytes);
+	buf[3 + nr * bytes] = 3;
+	seed_put("ring_side", name, buf, 4 + nr * bytes);
+}
+
+static void ring_ops(void)
+{
+	static const struct m0_lnet_nid nid = { .ln_type = M0_LNET_TYPE_TCP,
+						.ln_addr = { 10, 0, 0, 1 } };
+	struct m0_shared_down           entries[4];
+	uint16_t                        opcode;
+	char                            name[16];
+
+	memset(entries, 0, sizeof entries);
+	/* A group of an operation and an MD of 10 segments. */
+	entries[0].sdn_tag.stg_gen = 1;
+	entries[0].sdn_tag.stg_more_nr = 3;
+	entries[0].sdn_op.sop_target = (struct m0_lnet_process_id){ nid, 1 };
+	entries[0].sdn_op.sop_md_gen = 1;
+	entries[1].sdn_tag.stg_opcode = M0_SHARED_MORE_MD;
+	entries[1].sdn_tag.stg_gen = 1;
+	entries[1].sdn_md.smd_threshold = 1;
+	entries[1].sdn_md.smd_me = M0_RING_NR_NONE;
+	entries[1].sdn_md.smd_segs_nr = 10;
+	entries[2].sdn_tag.stg_opcode = M0_SHARED_MORE_SEGS;
+	entries[3].sdn_tag.stg_opcode = M0_SHARED_MORE_SEGS;
+	for (opcode = 0; opcode < 10; ++opcode)
+		(opcode < 2   ? &entries[1].sdn_md.smd_segs[opcode]
+		 : opcode < 6 ? &entries[2].sdn_segs.ssg_segs[opcode - 2]
+			      : &entries[3].sdn_segs.ssg_segs[opcode - 6])
+			->rsg_region = 1;
+	entries[0].sdn_tag.stg_opcode = M0_SHARED_BIND_PUT;
+	ring_put("bind-put", true, entries, 4, sizeof entries[0]);
+	entries[1].sdn_tag.stg_opcode = M0_SHARED_MD_ATTACH;
+	entries[1].sdn_tag.stg_more_nr = 2;
+	ring_put("md-attach", true, &entries[1], 3, sizeof entries[0]);
+	entries[0].sdn_tag.stg_more_nr = 0;
+	entries[0].sdn_tag.stg_opcode = M0_SHARED_PUT;
+	ring_put("put", true, entries, 1, sizeof entries[0]);
+	for (opcode = 1; opcode < M0_SHARED_OPCODES_NR; ++opcode) {
+		memset(entries, 0, sizeof entries[0]);
+		entries[0].sdn_tag.stg_opcode = opcode;
+		entries[0].sdn_tag.stg_nr = opcode >= M0_SHARED_REGION_ADD &&
+					    opcode <= M0_SHARED_REGION_DEL;
+		entries[0].sdn_words[0] = 1;
+		(void)snprintf(name, sizeof name, "op-%u", opcode);
+		ring_put(name, true, entries, 1, sizeof entries[0]);
+	}
+}
+
+static void ring_events(void)
+{
+	struct m0_shared_up entry;
+	uint16_t            kind;
+	char                name[16];
+
+	for (kind = 1; kind < M0_SHARED_KINDS_NR; ++kind) {
+		memset(&entry, 0, sizeof entry);
+		entry.sup_tag.stg_opcode = kind;
+		if (kind <= M0_SHARED_EV_UNLINK) {
+			entry.sup_event.sev_type =
+				kind == M0_SHARED_EV_SEND ? M0_LNET_EV_SEND
+				: kind == M0_SHARED_EV_RESPONSE ? M0_LNET_EV_ACK
+				: kind == M0_SHARED_EV_INCOMING
+					? M0_LNET_EV_PUT
+					: M0_LNET_EV_UNLINK;
+			entry.sup_event.sev_md_gen = 1;
+			entry.sup_event.sev_unlinked = 1;
+		} else if (kind == M0_SHARED_RESULT) {
+			entry.sup_result.srt_opcode = M0_SHARED_EQ_ADD;
+		}
+		(void)snprintf(name, sizeof name, "event-%u", kind);
+		ring_put(name, false, &entry, 1, sizeof entry);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	const char *wrong = argc == 3 ? golden_load(argv[1])
@@ -363,6 +450,8 @@ int main(int argc, char **argv)
 	tools();
 	sunrpc();
 	objects();
+	ring_ops();
+	ring_events();
 	golden_free();
 	return 0;
 }
