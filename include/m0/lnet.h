@@ -202,8 +202,10 @@ struct m0_lnet_eq {
 	struct m0_lnet *eq_lnet;
 	void (*eq_callback)(struct m0_lnet_eq          *eq,
 			    const struct m0_lnet_event *event);
-	/** Set by m0_lnet_eq_told_set() of m0/lnet_run.h. */
+	/** Set by m0_lnet_eq_told_set() and m0_lnet_eq_bound_set() of
+	 * m0/lnet_run.h. */
 	void (*eq_told)(struct m0_lnet_eq *eq);
+	void (*eq_full)(struct m0_lnet_eq *eq);
 	/** For the owner of the queue; the library does not use it. */
 	void *eq_user;
 	/** Polled: most incoming messages in the queue, including those that

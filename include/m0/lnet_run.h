@@ -98,6 +98,22 @@ M0_EXTERN int m0_lnet_bind_get(struct m0_lnet               *lnet,
 M0_EXTERN void m0_lnet_eq_told_set(struct m0_lnet_eq *eq,
 				   void (*told)(struct m0_lnet_eq *eq));
 /**
+ * Bounds the incoming messages of a queue that has a callback, as eq_max bounds those
+ * of a polled one: the node drops a message if it has accepted `max` of which
+ * m0_lnet_eq_taken() was not told. While the queue has no MD.
+ * @param all  a bounded queue whose bound counts for this one, too: one for several
+ *             queues. It lives longer. NULL: there is none.
+ * @param full the node calls it on its thread before it drops a message; it may call
+ *             m0_lnet_eq_taken(), and nothing else of m0/lnet.h. NULL: none.
+ * @retval -ENOSPC, -ENOMEM  the node has no number for the queue.
+ */
+M0_EXTERN int m0_lnet_eq_bound_set(struct m0_lnet_eq *eq, unsigned max,
+				   const struct m0_lnet_eq *all,
+				   void (*full)(struct m0_lnet_eq *eq));
+/** Tells that the owner of a bounded queue has done with `nr` more of its incoming
+ * messages. The caller tells the queue of all of them, too. One thread at a time. */
+M0_EXTERN void m0_lnet_eq_taken(struct m0_lnet_eq *eq, uint32_t nr);
+/**
  * m0_lnet_confine() for the layer above: it applies while the node has no set
  * of its own.
  * @param processors  NULL: remove the hint.

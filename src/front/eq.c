@@ -34,6 +34,46 @@ void m0_lnet_eq_told_set(struct m0_lnet_eq *eq,
 	eq->eq_told = told;
 }
 
+int m0_lnet_eq_bound_set(struct m0_lnet_eq *eq, unsigned max,
+			 const struct m0_lnet_eq *all,
+			 void (*full)(struct m0_lnet_eq *eq))
+{
+	struct m0_lnet    *lnet = eq->eq_lnet;
+	struct m0_ring_eq *record;
+	int                rc = 0;
+
+	M0_PRE(eq->eq_callback != NULL && max > 0);
+	M0_PRE(all == NULL || (all->eq_lnet == lnet && all->eq_number != 0));
+	if (eq->eq_number == 0)
+		rc = m0_front__eq_number_make(lnet, eq);
+	if (rc != 0)
+		return rc;
+	m0_mutex_lock(&lnet->hm_lock);
+	M0_PRE(eq->eq_users_nr == 0);
+	eq->eq_full = full;
+	record = m0_front__eq_record(lnet, eq->eq_number - 1);
+	*record = (struct m0_ring_eq){
+		.req_max = max,
+		.req_is_bounded = 1,
+		.req_all = all == NULL ? 0 : all->eq_number,
+	};
+	m0_mutex_unlock(&lnet->hm_lock);
+	return 0;
+}
+
+void m0_lnet_eq_taken(struct m0_lnet_eq *eq, uint32_t nr)
+{
+	struct m0_ring_eq *record =
+		m0_front__eq_record(eq->eq_lnet, eq->eq_number - 1);
+
+	M0_PRE_EX(record->req_is_bounded);
+	M0_PRE_EX(nr <= record->req_accepted_nr - record->req_taken_nr);
+	__atomic_store_n(&record->req_taken_nr, record->req_taken_nr + nr,
+			 __ATOMIC_RELAXED);
+	eq->eq_dropped_nr =
+		__atomic_load_n(&record->req_dropped_nr, __ATOMIC_RELAXED);
+}
+
 /* --------------------------------------------------------------- telling -- */
 
 /** Entries that go to polled queues, with hm_lock once for many. */

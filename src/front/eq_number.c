@@ -29,7 +29,7 @@ void m0_front__eq_number_take(struct m0_lnet *lnet, struct m0_lnet_eq *eq)
 	feq->feq_passed = NULL;
 	*m0_front__eq_record(lnet, slot->fsl_index) = (struct m0_ring_eq){
 		.req_max = eq->eq_max,
-		.req_is_polled = eq->eq_callback == NULL,
+		.req_is_bounded = eq->eq_callback == NULL,
 	};
 	__atomic_store_n(&eq->eq_number, slot->fsl_index + 1, __ATOMIC_RELAXED);
 }

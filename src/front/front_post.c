@@ -131,7 +131,16 @@ static void host_call(void *host)
 	call->ca_do(lnet, call);
 }
 
+static void host_full(void *arg, uint32_t eq_nr)
+{
+	struct m0_lnet_eq *eq = m0_front__eq_at(arg, eq_nr)->feq_eq;
+
+	if (eq->eq_full != NULL)
+		eq->eq_full(eq);
+}
+
 const struct m0_node_host m0_front__host = {
 	.nho_grow = host_grow,
 	.nho_call = host_call,
+	.nho_full = host_full,
 };

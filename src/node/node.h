@@ -48,6 +48,9 @@ struct m0_node_host {
 	bool (*nho_grow)(void *host);
 	/** An entry M0_RING_CALL was taken. */
 	void (*nho_call)(void *host);
+	/** The bound of an event queue of this number refuses a message, unless its
+	 * owner says now that it has done with others. NULL: no owner does. */
+	void (*nho_full)(void *host, uint32_t eq_nr);
 };
 
 /** Carries out an entry. */

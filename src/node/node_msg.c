@@ -253,21 +253,44 @@ void m0_node__md_refuse(struct m0_node *node, struct m0_lnet_handle md,
 		      &m0_node__md(node, md.lh_slot)->nmd_last);
 }
 
+static bool eq_has_room(const struct m0_ring_eq *eq)
+{
+	return eq->req_accepted_nr -
+		       __atomic_load_n(&eq->req_taken_nr, __ATOMIC_RELAXED) <
+	       eq->req_max;
+}
+
+static void eq_accept(struct m0_ring_eq *eq)
+{
+	__atomic_store_n(&eq->req_accepted_nr, eq->req_accepted_nr + 1,
+			 __ATOMIC_RELAXED);
+}
+
+/* Bounds of a queue have room. @param all  NULL: it is bounded alone. */
+static bool bounds_have_room(const struct m0_ring_eq *eq,
+			     const struct m0_ring_eq *all)
+{
+	return eq_has_room(eq) && (all == NULL || eq_has_room(all));
+}
+
 static bool node_eq_room(struct m0_lnet_engine *eng, uint32_t number)
 {
 	struct m0_node    *node = m0_lnet_engine_home(eng);
 	struct m0_ring_eq *eq;
-	uint32_t           queued_nr;
+	struct m0_ring_eq *all = NULL;
 
 	M0_PRE_EX(number != 0);
 	eq = m0_node__eq_record(node, number - 1);
-	if (!eq->req_is_polled)
+	if (!eq->req_is_bounded)
 		return true;
-	queued_nr = eq->req_accepted_nr -
-		    __atomic_load_n(&eq->req_taken_nr, __ATOMIC_RELAXED);
-	if (queued_nr < eq->req_max) {
-		__atomic_store_n(&eq->req_accepted_nr, eq->req_accepted_nr + 1,
-				 __ATOMIC_RELAXED);
+	if (eq->req_all != 0)
+		all = m0_node__eq_record(node, eq->req_all - 1);
+	if (!bounds_have_room(eq, all) && node->nod_host->nho_full != NULL)
+		node->nod_host->nho_full(node->nod_host_arg, number - 1);
+	if (bounds_have_room(eq, all)) {
+		eq_accept(eq);
+		if (all != NULL)
+			eq_accept(all);
 		return true;
 	}
 	__atomic_store_n(&eq->req_dropped_nr, eq->req_dropped_nr + 1,

@@ -220,10 +220,13 @@ struct m0_ring_op {
 } __attribute__((__aligned__(64)));
 
 struct m0_ring_eq {
-	/** The queue is polled, and takes so many incoming messages. */
+	/** The queue is bounded, and takes so many incoming messages. */
 	uint32_t req_max;
-	uint8_t  req_is_polled;
+	uint8_t  req_is_bounded;
 	uint8_t  req_reserved[3];
+	/** Number of the queue whose bound counts, too, plus 1; 0: none. */
+	uint32_t req_all;
+	uint32_t req_reserved_all;
 	/** Written by the front: incoming messages that the application has
 	 * taken. */
 	uint32_t req_taken_nr;

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Control requests of other processes. The record of such a request lies in memory
+ * that the other process can write, so it is copied to a record of this front.
+ */
+#include "front/front_internal.h"
+#include "front/front_relay.h"
+
+void m0_front_relay_end(struct m0_lnet *lnet, struct m0_front_relay *relay)
+{
+	if (relay->frl_control != NULL)
+		m0_front__control_put(lnet, relay->frl_control);
+	M0_SET0(relay);
+}
+
+/* A record for the request; that of the answer before, if more of it is wanted. */
+static int relay_begin(struct m0_lnet *lnet, struct m0_front_relay *relay,
+		       uint32_t verb)
+{
+	if (verb == M0_RING_MORE)
+		return relay->frl_control == NULL ? -ENOENT : 0;
+	m0_front_relay_end(lnet, relay);
+	return m0_front__control_take(lnet, (enum m0_ring_verb)verb,
+				      &relay->frl_control);
+}
+
+int m0_front_relay_do(struct m0_lnet *lnet, struct m0_front_relay *relay,
+		      struct m0_ring_control *control)
+{
+	struct m0_ring_control *record;
+	int                     rc;
+
+	M0_PRE(m0_front__is_inside(lnet));
+	rc = relay_begin(lnet, relay, control->rqc_verb);
+	if (rc != 0)
+		return rc;
+	record = relay->frl_control->fcl_record;
+	if (control->rqc_verb == M0_RING_MORE)
+		record->rqc_verb = M0_RING_MORE;
+	else
+		*record = *control;
+	record->rqc_piece_bytes = 0;
+	rc = m0_front__control_do(lnet, relay->frl_control);
+	*control = *record;
+	relay->frl_given_bytes += record->rqc_piece_bytes;
+	if (rc < 0 || record->rqc_block_bytes == 0 ||
+	    relay->frl_given_bytes >= record->rqc_block_bytes)
+		m0_front_relay_end(lnet, relay);
+	return rc;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Control requests of other processes, which the server of an attached process carries
+ * out at the node of this one.
+ */
+#ifndef M0_SRC_FRONT_FRONT_RELAY_H
+#define M0_SRC_FRONT_FRONT_RELAY_H
+
+#include "ring/ring.h"
+
+struct m0_front_control;
+
+/** A request, until its answer was given to the last piece. All zeroes: none. */
+struct m0_front_relay {
+	struct m0_front_control *frl_control;
+	uint64_t                 frl_given_bytes;
+};
+
+/**
+ * Carries out a request at once. On the node's thread, in a callback or a runner.
+ * @param control  the request; it receives the answer. M0_RING_MORE asks for the next
+ *                 piece of the answer before.
+ * @return rqc_rc
+ * @retval -ENOENT  MORE: there is no further piece.
+ * @retval -ENOSPC, -ENOMEM, -ESHUTDOWN
+ */
+int m0_front_relay_do(struct m0_lnet *lnet, struct m0_front_relay *relay,
+		      struct m0_ring_control *control);
+/** Gives up what is left of an answer. */
+void m0_front_relay_end(struct m0_lnet *lnet, struct m0_front_relay *relay);
+
+#endif /* M0_SRC_FRONT_FRONT_RELAY_H */

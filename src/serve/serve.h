@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * The server of one attached process: it takes what the process has put into the shared
+ * area (ring/shared.h), carries it out at a node of this process by m0/lnet.h, and puts
+ * the events. docs/ring.md is the specification of the area.
+ *
+ * Nothing that the process writes is trusted. A violation ends the attachment, with a
+ * reason, and everything that the process held.
+ *
+ * Everything happens on the node's thread, in a runner and in callbacks of event queues,
+ * except for the calls below that say otherwise.
+ */
+#ifndef M0_SRC_SERVE_SERVE_H
+#define M0_SRC_SERVE_SERVE_H
+
+#include "front/front_relay.h"
+#include "m0/lnet_run.h"
+#include "ring/shared_entry.h"
+
+struct m0_serve;
+struct m0_serve_eq;
+struct m0_serve_md;
+struct m0_serve_op;
+
+/** Limits and rights of a process. */
+struct m0_serve_cfg {
+	/** Sizes of its area. */
+	struct m0_shared_cfg svg_shared;
+	/** Most bytes of memory that it may have mapped. */
+	uint64_t svg_bytes_max;
+	/** Most right that its control requests may need. */
+	enum m0_shared_right svg_right;
+	/** Time for which the runner looks for more after the last entry, before the
+	 * process has to wake it; 0: it has to at once. */
+	m0_time_t svg_spin_ns;
+};
+
+/** Calls of the server to its owner. */
+struct m0_serve_ops {
+	/** Everything that the process held is released. The node's thread; the owner
+	 * calls m0_serve_fini() later, from another thread. */
+	void (*svo_ended)(struct m0_serve *srv);
+};
+
+enum m0_serve_state {
+	M0_SERVE_OPEN,
+	/** Entries and MDs of the process are being ended. */
+	M0_SERVE_ENDING,
+	M0_SERVE_ENDED
+};
+
+/** Objects of a kind by the number that the process gave them: in chunks, which are
+ * made when a number of them is first used. */
+struct m0_serve_table {
+	void   **vta_chunks;
+	uint32_t vta_max;
+	uint32_t vta_bytes;
+};
+
+struct m0_serve {
+	struct m0_lnet            *srv_lnet;
+	struct m0_serve_cfg        srv_cfg;
+	const struct m0_serve_ops *srv_ops;
+	/** For the owner. */
+	void                    *srv_owner;
+	struct m0_shared_side    srv_side;
+	struct m0_shared_regions srv_regions;
+	/** By region: MDs that use it. */
+	uint32_t              *srv_region_users;
+	struct m0_lnet_runner  srv_runner;
+	struct m0_serve_table  srv_mes;
+	struct m0_serve_table  srv_mds;
+	struct m0_serve_table  srv_ops_table;
+	struct m0_serve_table  srv_eqs;
+	struct m0_front_relay *srv_relays;
+	/** Its bound is that of all incoming messages of the process. */
+	struct m0_lnet_eq srv_all;
+	/** For MDs without a queue: their ends are events, too. */
+	struct m0_serve_eq *srv_quiet;
+	/** Incoming messages that the node was told the process has taken. */
+	uint32_t srv_taken_nr;
+	/** MDs that have not ended. */
+	uint32_t            srv_mds_nr;
+	enum m0_serve_state srv_state;
+	/** Atomic: the attachment is to end. */
+	bool srv_ends;
+	/** Time of the last entry. */
+	m0_time_t srv_busy_at;
+	/** Why the server has ended it; shy_field NULL: it has not. */
+	struct m0_shared_why srv_why;
+	/** The request that is carried out. */
+	struct m0_shared_request srv_req;
+	struct m0_ring_seg       srv_segs[M0_LNET_MD_SEGS_MAX];
+	struct m0_ring_control   srv_control;
+};
+
+/**
+ * Makes the area and begins to serve it.
+ * @param area  zeroes, aligned to a cache line, of m0_shared_bytes().
+ * @param host  wakes the process, maps its memory.
+ * @retval -EINVAL  with a reason in srv_why. @retval -ENOMEM, -ENOSPC
+ */
+int m0_serve_init(struct m0_serve *srv, struct m0_lnet *lnet,
+		  const struct m0_serve_cfg *cfg, void *area, uint64_t bytes,
+		  const struct m0_shared_host *host, void *host_arg,
+		  const struct m0_serve_ops *ops, void *owner);
+/** The process has rung its bell. Any thread. */
+void m0_serve_wake(struct m0_serve *srv);
+/** The process is gone, or shall be: svo_ended follows. Any thread. */
+void m0_serve_end(struct m0_serve *srv);
+/** Pre: svo_ended was called, or m0_serve_init() has failed. Not on the node's thread. */
+void m0_serve_fini(struct m0_serve *srv);
+
+#endif /* M0_SRC_SERVE_SERVE_H */

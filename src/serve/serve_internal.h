@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * The server of an attached process: what its files share.
+ */
+#ifndef M0_SRC_SERVE_SERVE_INTERNAL_H
+#define M0_SRC_SERVE_SERVE_INTERNAL_H
+
+#include "serve/serve.h"
+
+enum {
+	/** Segments for which an MD has room. */
+	M0_SERVE_SEGS_NR = 4
+};
+
+/* A generation of 0 says that the number is not in use. */
+
+struct m0_serve_me {
+	struct m0_lnet_handle vme_handle;
+	uint32_t              vme_gen;
+	uint32_t              vme_flags;
+};
+
+struct m0_serve_md {
+	struct m0_serve      *vmd_serve;
+	struct m0_serve_eq   *vmd_eq;
+	struct m0_lnet_handle vmd_handle;
+	uint32_t              vmd_nr;
+	uint32_t              vmd_gen;
+	/** Its ME; M0_RING_NR_NONE: it is bound. */
+	uint32_t vmd_me;
+	uint32_t vmd_me_gen;
+	/** Operations on it that are not done. */
+	struct m0_serve_op *vmd_ops;
+	struct m0_bufvec    vmd_vec;
+	void              **vmd_buf;
+	m0_bcount_t        *vmd_count;
+	uint32_t           *vmd_regions;
+	void               *vmd_own_buf[M0_SERVE_SEGS_NR];
+	m0_bcount_t         vmd_own_count[M0_SERVE_SEGS_NR];
+	uint32_t            vmd_own_regions[M0_SERVE_SEGS_NR];
+	/** A long list, made for this MD; NULL: it is its own. */
+	void *vmd_long;
+};
+
+struct m0_serve_op {
+	struct m0_serve_md *vop_md;
+	struct m0_serve_op *vop_next;
+	uint32_t            vop_nr;
+	uint32_t            vop_gen;
+	/** Events that it may still have, and entries reserved for them. */
+	uint32_t vop_events_nr;
+	uint32_t vop_owed_nr;
+};
+
+struct m0_serve_eq {
+	struct m0_lnet_eq veq_eq;
+	struct m0_serve  *veq_serve;
+	uint32_t          veq_nr;
+	/** m0_lnet_eq_init() was called; the process has it. */
+	bool veq_is_made;
+	bool veq_is_used;
+	/** MDs on it. */
+	uint32_t veq_mds_nr;
+	/** Incoming messages that were put, and those that the process has taken as of
+	 * the last look. */
+	uint32_t veq_put_nr;
+	uint32_t veq_taken_nr;
+};
+
+/* -- serve_table.c --------------------------------------------------------- */
+
+/** @retval -ENOMEM */
+int  m0_serve__table_init(struct m0_serve_table *table, uint32_t max,
+			  uint32_t bytes);
+void m0_serve__table_fini(struct m0_serve_table *table);
+
+/** The object of a number that was checked; NULL: none of its chunk was ever used. */
+void *m0_serve__at(const struct m0_serve_table *table, uint32_t nr);
+/** As m0_serve__at(), and makes its chunk. NULL: no memory. */
+void *m0_serve__make(struct m0_serve_table *table, uint32_t nr);
+/** The process breaks the rules: ends the attachment. @return -EPROTO */
+int m0_serve__broken(struct m0_serve *srv, const char *field, uint64_t value,
+		     const char *words);
+
+static inline struct m0_serve_me *m0_serve__me(const struct m0_serve *srv,
+					       uint32_t               nr)
+{
+	return m0_serve__at(&srv->srv_mes, nr);
+}
+static inline struct m0_serve_md *m0_serve__md(const struct m0_serve *srv,
+					       uint32_t               nr)
+{
+	return m0_serve__at(&srv->srv_mds, nr);
+}
+static inline struct m0_serve_eq *m0_serve__eq(const struct m0_serve *srv,
+					       uint32_t               nr)
+{
+	return m0_serve__at(&srv->srv_eqs, nr);
+}
+
+/* -- serve_do.c ------------------------------------------------------------ */
+
+/** Carries out srv_req, whose events are reserved. @return 0, or -EPROTO */
+int m0_serve__do(struct m0_serve *srv);
+/** Unlinks everything. MDs end by their last events. */
+void m0_serve__unlink_all(struct m0_serve *srv);
+
+/* -- serve_md.c ------------------------------------------------------------ */
+
+/**
+ * Fills the attributes of the MD of srv_req.
+ * @retval -EFAULT  a segment is not of a region. @retval -ENOENT its queue is not there
+ * @retval -ENOMEM
+ */
+int m0_serve__md_fill(struct m0_serve *srv, struct m0_serve_md *md,
+		      struct m0_lnet_md_attr *attr);
+/** The MD has begun. */
+void m0_serve__md_live(struct m0_serve *srv, struct m0_serve_md *md,
+		       struct m0_lnet_handle handle);
+/** Gives up what m0_serve__md_fill() took. */
+void m0_serve__md_clear(struct m0_serve *srv, struct m0_serve_md *md);
+
+/* -- serve_eq.c ------------------------------------------------------------ */
+
+/** An event queue begins, or ends. @return 0 or a negative errno */
+int m0_serve__eq_add(struct m0_serve *srv, uint32_t nr,
+		     const struct m0_shared_eq_add *add);
+int m0_serve__eq_del(struct m0_serve *srv, uint32_t nr);
+/** Tells the node which incoming messages the process has taken. @retval -EPROTO */
+int m0_serve__eqs_taken(struct m0_serve *srv);
+
+/* -- serve_tell.c ---------------------------------------------------------- */
+
+/** Puts a report for which an entry is reserved. */
+void m0_serve__tell(struct m0_serve *srv, const struct m0_shared_report *rep);
+void m0_serve__me_gone(struct m0_serve *srv, uint32_t nr,
+		       struct m0_serve_me *me);
+/** The end of an MD that the node has not taken. */
+void m0_serve__md_refuse(struct m0_serve *srv, const struct m0_serve_md *md,
+			 int status);
+/** The operation has no more events. */
+void m0_serve__op_done(struct m0_serve *srv, struct m0_serve_op *op, bool tell);
+/** The callback of all queues. */
+void m0_serve__event(struct m0_lnet_eq *eq, const struct m0_lnet_event *ev);
+/** eq_told of all queues. */
+void m0_serve__told(struct m0_lnet_eq *eq);
+
+#endif /* M0_SRC_SERVE_SERVE_INTERNAL_H */

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Life of an attachment, and the runner that takes what the process has put.
+ */
+#include "serve/serve_internal.h"
+
+enum {
+	/** Operations of a process that a pass carries out, before it is the turn of
+	 * others. */
+	PASS_MAX = 64
+};
+
+/* ---------------------------------------------------------------- runner -- */
+
+/* Carries out the next operation. @return 1; 0: there is none; -EPROTO, -ENOMEM */
+static int request_take(struct m0_serve *srv)
+{
+	struct m0_shared_side *side = &srv->srv_side;
+	int nr = m0_shared_request_get(side, &srv->srv_req, &srv->srv_why);
+	int rc;
+
+	if (nr <= 0)
+		return nr;
+	rc = m0_shared_owe(side, m0_shared_events_nr(&srv->srv_req),
+			   &srv->srv_why);
+	if (rc != 0)
+		return rc;
+	rc = m0_serve__do(srv);
+	m0_shared_release(side, (uint32_t)nr, 0);
+	return rc != 0 ? rc : 1;
+}
+
+static void ending_begin(struct m0_serve *srv)
+{
+	srv->srv_state = M0_SERVE_ENDING;
+	__atomic_store_n(&srv->srv_side.shs_words->shw_state.shl_word,
+			 M0_SHARED_DRAINING, __ATOMIC_RELEASE);
+	m0_serve__unlink_all(srv);
+}
+
+/* Has all that it held ended? Then its owner is told, once. */
+static void ending_look(struct m0_serve *srv)
+{
+	if (srv->srv_state != M0_SERVE_ENDING || srv->srv_mds_nr > 0)
+		return;
+	srv->srv_state = M0_SERVE_ENDED;
+	__atomic_store_n(&srv->srv_side.shs_words->shw_state.shl_word,
+			 M0_SHARED_CLOSED, __ATOMIC_RELEASE);
+	srv->srv_side.shs_host->shh_wake(srv->srv_side.shs_host_arg);
+	srv->srv_ops->svo_ended(srv);
+}
+
+/* Nothing is there to take. @return when to look again. */
+static m0_time_t idle(struct m0_serve *srv, m0_time_t now)
+{
+	if (now < m0_time_add(srv->srv_busy_at, srv->srv_cfg.svg_spin_ns)) {
+		m0_shared_bell(&srv->srv_side);
+		return now;
+	}
+	return m0_shared_sleep_begin(&srv->srv_side, M0_SHARED_ENTRIES)
+		       ? M0_TIME_NEVER
+		       : now;
+}
+
+static bool ends(const struct m0_serve *srv)
+{
+	return __atomic_load_n(&srv->srv_ends, __ATOMIC_ACQUIRE);
+}
+
+static m0_time_t open_run(struct m0_serve *srv, m0_time_t now)
+{
+	unsigned nr;
+	int      rc = m0_serve__eqs_taken(srv);
+
+	m0_shared_sleep_end(&srv->srv_side);
+	for (nr = 0; rc >= 0 && nr < PASS_MAX && !ends(srv); ++nr) {
+		if (srv->srv_why.shy_field != NULL)
+			rc = -EPROTO;
+		else
+			rc = request_take(srv);
+		if (rc <= 0)
+			break;
+	}
+	if (rc < 0)
+		__atomic_store_n(&srv->srv_ends, true, __ATOMIC_RELEASE);
+	if (ends(srv))
+		return now;
+	if (nr > 0)
+		srv->srv_busy_at = now;
+	if (nr == PASS_MAX) {
+		m0_shared_bell(&srv->srv_side);
+		return now;
+	}
+	return idle(srv, now);
+}
+
+static m0_time_t run(struct m0_lnet_runner *runner, m0_time_t now)
+{
+	struct m0_serve *srv =
+		container_of(runner, struct m0_serve, srv_runner);
+
+	if (srv->srv_state == M0_SERVE_OPEN && ends(srv))
+		ending_begin(srv);
+	if (srv->srv_state == M0_SERVE_OPEN)
+		return open_run(srv, now);
+	ending_look(srv);
+	return M0_TIME_NEVER;
+}
+
+void m0_serve_wake(struct m0_serve *srv)
+{
+	m0_lnet_runner_wake(srv->srv_lnet, &srv->srv_runner);
+}
+
+void m0_serve_end(struct m0_serve *srv)
+{
+	__atomic_store_n(&srv->srv_ends, true, __ATOMIC_RELEASE);
+	m0_serve_wake(srv);
+}
+
+/* ------------------------------------------------------------------ life -- */
+
+static int tables_init(struct m0_serve *srv)
+{
+	const struct m0_shared_cfg *cfg = &srv->srv_cfg.svg_shared;
+	int                         rc;
+
+	rc = m0_serve__table_init(&srv->srv_mes, cfg->shc_mes_max,
+				  sizeof(struct m0_serve_me));
+	if (rc == 0)
+		rc = m0_serve__table_init(&srv->srv_mds, cfg->shc_mds_max,
+					  sizeof(struct m0_serve_md));
+	if (rc == 0)
+		rc = m0_serve__table_init(&srv->srv_ops_table, cfg->shc_ops_max,
+					  sizeof(struct m0_serve_op));
+	if (rc == 0)
+		rc = m0_serve__table_init(&srv->srv_eqs, cfg->shc_eqs_max,
+					  sizeof(struct m0_serve_eq));
+	if (rc == 0)
+		rc = m0_shared_regions_init(&srv->srv_regions,
+					    cfg->shc_regions_max,
+					    srv->srv_cfg.svg_bytes_max);
+	if (rc != 0)
+		return rc;
+	M0_ALLOC_ARR(srv->srv_region_users, cfg->shc_regions_max);
+	M0_ALLOC_ARR(srv->srv_relays, cfg->shc_controls_nr);
+	M0_ALLOC_PTR(srv->srv_quiet);
+	return srv->srv_region_users == NULL || srv->srv_relays == NULL ||
+			       srv->srv_quiet == NULL
+		       ? -ENOMEM
+		       : 0;
+}
+
+/* Never called: the queue has no MD. */
+static void all_event(struct m0_lnet_eq *eq, const struct m0_lnet_event *ev)
+{
+	(void)eq;
+	(void)ev;
+	M0_IMPOSSIBLE("the bound of all queues has no events");
+}
+
+static int eqs_init(struct m0_serve *srv)
+{
+	m0_lnet_eq_init(&srv->srv_all, srv->srv_lnet, &all_event, 0);
+	m0_lnet_eq_init(&srv->srv_quiet->veq_eq, srv->srv_lnet,
+			&m0_serve__event, 0);
+	m0_lnet_eq_told_set(&srv->srv_quiet->veq_eq, &m0_serve__told);
+	srv->srv_quiet->veq_serve = srv;
+	srv->srv_quiet->veq_is_made = true;
+	srv->srv_quiet->veq_is_used = true;
+	return m0_lnet_eq_bound_set(&srv->srv_all,
+				    srv->srv_cfg.svg_shared.shc_incoming_nr,
+				    NULL, NULL);
+}
+
+int m0_serve_init(struct m0_serve *srv, struct m0_lnet *lnet,
+		  const struct m0_serve_cfg *cfg, void *area, uint64_t bytes,
+		  const struct m0_shared_host *host, void *host_arg,
+		  const struct m0_serve_ops *ops, void *owner)
+{
+	int rc;
+
+	M0_SET0(srv);
+	srv->srv_lnet = lnet;
+	srv->srv_cfg = *cfg;
+	srv->srv_ops = ops;
+	srv->srv_owner = owner;
+	srv->srv_runner.ru_run = run;
+	srv->srv_req.srq_segs = srv->srv_segs;
+	rc = m0_shared_make(&srv->srv_side, area, bytes, &cfg->svg_shared, host,
+			    host_arg, &srv->srv_why);
+	if (rc != 0)
+		return rc;
+	rc = tables_init(srv);
+	if (rc == 0)
+		rc = eqs_init(srv);
+	if (rc != 0)
+		return rc;
+	m0_lnet_runner_add(lnet, &srv->srv_runner);
+	m0_serve_wake(srv);
+	return 0;
+}
+
+static void eqs_fini(struct m0_serve *srv)
+{
+	uint32_t nr;
+
+	for (nr = 0; nr < srv->srv_eqs.vta_max; ++nr) {
+		struct m0_serve_eq *veq = m0_serve__eq(srv, nr);
+
+		if (veq != NULL && veq->veq_is_made)
+			m0_lnet_eq_fini(&veq->veq_eq);
+	}
+	if (srv->srv_quiet != NULL && srv->srv_quiet->veq_is_made)
+		m0_lnet_eq_fini(&srv->srv_quiet->veq_eq);
+	if (srv->srv_all.eq_lnet != NULL)
+		m0_lnet_eq_fini(&srv->srv_all);
+}
+
+void m0_serve_fini(struct m0_serve *srv)
+{
+	uint32_t i;
+
+	M0_PRE(srv->srv_mds_nr == 0);
+	if (srv->srv_state == M0_SERVE_ENDED)
+		m0_lnet_runner_del(srv->srv_lnet, &srv->srv_runner);
+	if (srv->srv_eqs.vta_chunks != NULL)
+		eqs_fini(srv);
+	for (i = 0; srv->srv_relays != NULL &&
+		    i < srv->srv_cfg.svg_shared.shc_controls_nr;
+	     ++i)
+		m0_front_relay_end(srv->srv_lnet, &srv->srv_relays[i]);
+	m0_free0(&srv->srv_relays);
+	m0_free0(&srv->srv_quiet);
+	m0_free0(&srv->srv_region_users);
+	if (srv->srv_regions.srs_regions != NULL)
+		m0_shared_regions_fini(&srv->srv_regions, &srv->srv_side);
+	m0_serve__table_fini(&srv->srv_eqs);
+	m0_serve__table_fini(&srv->srv_ops_table);
+	m0_serve__table_fini(&srv->srv_mds);
+	m0_serve__table_fini(&srv->srv_mes);
+}
