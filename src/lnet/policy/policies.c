@@ -15,7 +15,10 @@ enum {
 	SLICE_ROWS = 65536,
 	ROW_RULE = 10,
 	/** A slice that found no memory is tried again after this time. */
-	RETRY_NS = 10000000
+	RETRY_NS = 10000000,
+	/** Peer NIs that are compared with a rule that comes or goes, so that only those
+	 * that it names are stale; if there are more, the others are stale, too. */
+	NAMED_MAX = 4096
 };
 
 bool m0_lnet_engine_udsp_is_settled(const struct m0_lnet_engine *eng)
@@ -520,15 +523,63 @@ static void nis_unkeep(struct m0_lnet_engine *eng)
 		peer->lpe_ni = NULL;
 }
 
-static void row_changed(struct m0_lnet_engine *eng, enum row_kind kind)
+/** Adds a rule to the verdict about a peer NI that it names. @return false: the other
+ * rules must be looked at. */
+static bool row_add(const struct m0_lnet__policies *pol,
+		    const struct m0_lnet__row      *row,
+		    struct m0_lnet__lpni_policy    *lpp)
+{
+	bool is_news = row_is_news(row, lpp);
+
+	M0_PRE_EX(row >= pol->lpc_rows && row < rows_end(pol));
+	/* A rule before the last has decided, and one behind the first has. */
+	if (!is_news && row + 1 == rows_end(pol))
+		return true;
+	if (!is_news && row->row_kind > ROW_DST_NET)
+		return true;
+	return (is_news || row == pol->lpc_rows) && row_apply(row, lpp) == 0;
+}
+
+/** Makes the peer NIs stale that the rule names. @param added  its row, if it is new:
+ * most often it changes a verdict without a look at the others. NULL: it is not. */
+static void named_stale(struct m0_lnet_engine     *eng,
+			const struct m0_lnet_udsp *udsp,
+			const struct m0_lnet__row *added)
+{
+	struct m0_lnet__policies *pol = eng->le_policies;
+	struct m0_lnet_lpni      *lpni;
+	struct m0_lnet_lpni      *next;
+	unsigned                  nr = 0;
+
+	m0_list_for_each_entry_safe(&pol->lpc_fresh, lpni, next,
+				    struct m0_lnet_lpni, lpn_policy.lpp_link) {
+		if (++nr > NAMED_MAX) {
+			m0_list_splice_tail(&pol->lpc_stale, &pol->lpc_fresh);
+			break;
+		}
+		if (!m0_lnet_nid_range_has(&udsp->lud_dst, &lpni->lpn_nid))
+			continue;
+		lpni->lpn_peer->lpe_ni = NULL;
+		if (added == NULL || !row_add(pol, added, &lpni->lpn_policy))
+			m0_list_move_tail(&pol->lpc_stale,
+					  &lpni->lpn_policy.lpp_link);
+	}
+	m0_lnet__topology_changed(eng);
+	slice_do(eng);
+}
+
+/** @param added  as for named_stale(). */
+static void rule_changed(struct m0_lnet_engine     *eng,
+			 const struct m0_lnet_udsp *udsp,
+			 const struct m0_lnet__row *added)
 {
 	++eng->le_policies->lpc_changes_nr;
-	if (kind <= ROW_SRC_NET) {
+	if (m0_lnet__row_kind(udsp) <= ROW_SRC_NET) {
 		nis_apply(eng);
 		nis_unkeep(eng);
 		m0_lnet__topology_changed(eng);
 	} else {
-		all_stale(eng);
+		named_stale(eng, udsp, added);
 	}
 }
 
@@ -590,8 +641,9 @@ int m0_lnet_engine_udsp_add(struct m0_lnet_engine     *eng,
 
 	if (rc != 0)
 		return rc;
+	rule_changed(eng, udsp,
+		     old == NULL ? &eng->le_policies->lpc_rows[at] : NULL);
 	m0_free(old);
-	row_changed(eng, m0_lnet__row_kind(udsp));
 	return 0;
 }
 
@@ -622,18 +674,16 @@ void m0_lnet__row_remove(struct m0_lnet__policies *pol, unsigned idx)
 int m0_lnet_engine_udsp_del(struct m0_lnet_engine *eng, int32_t idx)
 {
 	struct m0_lnet__policies *pol = eng->le_policies;
-	enum row_kind             kind;
-	struct m0_lnet__row      *row;
+	struct rule              *rule;
 
 	if (idx == M0_LNET_UDSP_LAST)
 		return all_del(eng);
 	if (idx < 0 || (unsigned)idx >= pol->lpc_nr)
 		return -ENOENT;
-	row = &pol->lpc_rows[idx];
-	kind = row->row_kind;
-	m0_free(row->row_rule);
+	rule = pol->lpc_rows[idx].row_rule;
 	m0_lnet__row_remove(pol, (unsigned)idx);
-	row_changed(eng, kind);
+	rule_changed(eng, &rule->lpu_udsp, NULL);
+	m0_free(rule);
 	return 1;
 }
 

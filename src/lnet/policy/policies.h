@@ -8,10 +8,12 @@
  * criteria of select.c compare. Interfaces and gateways have numbers, and a set has
  * a bit for each.
  *
- * An object that appears gets its values at once. A change of the rules, or of the
- * objects that rules name, makes all peer NIs stale; a timer applies the rules to a
- * few of them at a time. Each application starts from nothing and looks at all
- * rules, so that a rule leaves nothing behind.
+ * An object that appears gets its values at once. A rule that comes is added to the
+ * verdicts about the peer NIs that it names, where the other rules need no look; where
+ * they do, or when a rule goes, these peer NIs are stale. A change of the objects that
+ * rules name makes all peer NIs stale. A timer applies the rules to a few stale ones at
+ * a time. Each application starts from nothing and looks at all rules, so that a rule
+ * leaves nothing behind.
  */
 #ifndef M0_SRC_LNET_POLICY_H
 #define M0_SRC_LNET_POLICY_H

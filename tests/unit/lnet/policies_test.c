@@ -4,6 +4,7 @@
  * peer NIs, whichever of these appears or goes, and when.
  */
 #include "unit/lnet/policed.h"
+#include "base/rand.h"
 #include "lib/slow.h"
 
 #include <time.h>
@@ -347,6 +348,83 @@ static void information_has_what_the_rules_say(void **state)
 	m0_free(info);
 }
 
+/* -- changes of one rule --------------------------------------------------- */
+
+enum {
+	CHANGES_NR = 400,
+	NAMED_NR = 6
+};
+
+/* The verdict about a peer NI is that of all rules. */
+static void assert_verdict(const char *text)
+{
+	const struct m0_lnet__lpni_policy *got = policy_of(text);
+	struct m0_lnet__lpni_policy        want = {};
+	struct m0_lnet_nid                 nid = pair_nid(text);
+	unsigned                           cost = 0;
+
+	assert_int_equal(m0_lnet__rules_apply(one->pno_engine->le_policies,
+					      &nid, &want, &cost),
+			 0);
+	assert_int_equal(got->lpp_net_priority, want.lpp_net_priority);
+	assert_int_equal(got->lpp_priority, want.lpp_priority);
+	assert_int_equal(got->lpp_prefer != NULL, want.lpp_prefer != NULL);
+	if (want.lpp_prefer != NULL)
+		assert_memory_equal(got->lpp_prefer, want.lpp_prefer,
+				    sizeof *want.lpp_prefer);
+	m0_lnet__verdict_forget(&want);
+}
+
+/* Adds, replaces or deletes a rule by chance. */
+static void rule_change(struct m0_rand *rand)
+{
+	static const char *const dsts[] = {
+		"*@tcp",        "10.0.0.*@tcp", "10.0.0.[2,4]@tcp",
+		"10.0.0.3@tcp", "tcp",          "tcp1"
+	};
+	char        priority[12];
+	char        idx[12];
+	unsigned    nr = rules_nr();
+	const char *dst = dsts[m0_rand_below(rand, 6)];
+
+	(void)snprintf(priority, sizeof priority, "%u",
+		       (unsigned)m0_rand_below(rand, 5));
+	(void)snprintf(idx, sizeof idx, "%u",
+		       (unsigned)m0_rand_below(rand, nr + 1));
+	if (nr > 0 && m0_rand_below(rand, 3) == 0)
+		(void)m0_lnet_engine_udsp_del(one->pno_engine,
+					      (int32_t)m0_rand_below(rand, nr));
+	else if (m0_rand_below(rand, 3) == 0)
+		(void)rule_try(0, "10.0.0.1@tcp", dst, NULL, NULL, idx);
+	else
+		(void)rule_try(0, NULL, dst, NULL, priority,
+			       m0_rand_below(rand, 2) == 0 ? idx : NULL);
+}
+
+/* A rule that comes or goes changes the peer NIs that it names, and leaves them as if
+ * all rules had been applied. */
+static void change_of_a_rule_is_as_all_rules(void **state)
+{
+	static const char *const nids[NAMED_NR] = {
+		"10.0.0.2@tcp", "10.0.0.3@tcp",  "10.0.0.4@tcp",
+		"10.1.0.2@tcp", "10.0.0.2@tcp1", "10.0.0.9@tcp1"
+	};
+	struct m0_rand rand;
+	unsigned       i;
+	unsigned       k;
+
+	(void)state;
+	m0_rand_init(&rand, 28);
+	for (k = 0; k < NAMED_NR; ++k)
+		(void)policy_of(nids[k]);
+	for (i = 0; i < CHANGES_NR; ++i) {
+		rule_change(&rand);
+		rules_settle();
+		for (k = 0; k < NAMED_NR; ++k)
+			assert_verdict(nids[k]);
+	}
+}
+
 /* -- reach ----------------------------------------------------------------- */
 
 enum {
@@ -445,6 +523,7 @@ int main(void)
 		STORY(preferred_gateways_follow_the_routes),
 		STORY_BARE(gateway_is_known_by_its_primary_nid),
 		STORY(information_has_what_the_rules_say),
+		STORY(change_of_a_rule_is_as_all_rules),
 		STORY_BARE(many_rules_are_applied_in_slices),
 	};
 
