@@ -331,18 +331,20 @@ static bool is_compared(const struct m0_lnet_lpni *lpni)
 	       m0_list_first(&peer->lpe_lpnis) == &lpni->lpn_link;
 }
 
-/** Compares peers from this one on. */
+/** Compares peers from this one on, and this one at any cost: with many rules and
+ * interfaces, nis_judge() alone costs more than a call may. */
 static int peers_compare(struct effect *eff, struct m0_hash_link *link)
 {
 	struct m0_lnet_effect *ret = eff->eff_ret;
+	struct m0_hash_link   *first = link;
 	int                    rc = 0;
 
 	for (; rc == 0 && link != NULL; link = m0_hash_next(link)) {
 		struct m0_lnet_lpni *lpni =
 			container_of(link, struct m0_lnet_lpni, lpn_hash);
 
-		if (eff->eff_cost >= CALL_COST ||
-		    ret->lef_shifts_nr == SHIFTS_MAX)
+		if (link != first && (eff->eff_cost >= CALL_COST ||
+				      ret->lef_shifts_nr == SHIFTS_MAX))
 			return 0;
 		if (is_compared(lpni)) {
 			++ret->lef_peers_nr;

@@ -456,6 +456,38 @@ static void part_with_many_rules_is_short(void **state)
 	assert_int_equal(shifts, 0);
 }
 
+/* The search of the rules for the interfaces costs more than a part may: each part
+ * has a peer nevertheless. */
+static void part_has_a_peer_with_the_most_rules(void **state)
+{
+	struct m0_lnet_udsp udsp = rule_of("tcp", NULL, NULL, "7", NULL);
+	char                range[64];
+	unsigned            shifts;
+	unsigned            peers;
+	double              worst;
+	unsigned            i;
+
+	(void)state;
+	if (IS_SLOW)
+		skip();
+	square_open(false);
+	put_to(one, B2, 8);
+	pair_settle(pair);
+	for (i = 0; i < M0_LNET_UDSPS_MAX - 1; ++i) {
+		(void)snprintf(range, sizeof range, "10.%u.%u.*@tcp7", i / 200,
+			       i % 200);
+		assert_int_equal(rule_try(0, NULL, range, NULL, "1", NULL), 0);
+	}
+	rules_settle();
+	assert_int_equal(effect_try(&udsp, 0), 0);
+	assert_int_equal(effect->lef_peers_nr, 1);
+	assert_false(effect->lef_is_whole);
+	effect_drop();
+	assert_int_equal(parts(&udsp, &shifts, &peers, &worst), 0);
+	assert_int_equal(peers, 2);
+	assert_int_equal(shifts, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -472,6 +504,7 @@ int main(void)
 		STORY_BARE(part_after_a_change_is_refused),
 		STORY_BARE(rules_that_are_being_applied_are_waited_for),
 		STORY_BARE(part_with_many_rules_is_short),
+		STORY_BARE(part_has_a_peer_with_the_most_rules),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
