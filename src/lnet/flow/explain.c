@@ -331,20 +331,47 @@ static int account_make(struct account *acc, struct m0_lnet__path *won)
 	return 0;
 }
 
+/** Returns true if there would be a path if the sender named no interface. */
+static bool another_reaches(const struct account *acc)
+{
+	struct account any = {
+		.acc_eng = acc->acc_eng,
+		.acc_dest = acc->acc_dest,
+		.acc_from = m0_lnet_nid_any,
+		.acc_lpni = acc->acc_lpni,
+		.acc_stranger = acc->acc_stranger,
+	};
+	struct m0_lnet__path won;
+
+	return !is_from_any(acc) && account_make(&any, &won) == 0 &&
+	       won.pth_ni != NULL;
+}
+
+static const char *unreached_note(const struct account *acc)
+{
+	uint32_t net = m0_lnet_nid_net(&acc->acc_dest);
+
+	if (another_reaches(acc))
+		return "the interface that the sender names does not reach the "
+		       "destination; another one does";
+	if (is_near(acc, &acc->acc_dest))
+		return "no interface on the network of the destination can be "
+		       "used";
+	return m0_lnet__far_find(acc->acc_eng, net) == NULL
+		       ? "no interface is on the network of the destination, "
+			 "and there is no route to it"
+		       : "no route to the network of the destination can be "
+			 "used";
+}
+
 static void note_set(const struct account *acc, const struct m0_lnet__path *won)
 {
-	const struct m0_lnet_engine *eng = acc->acc_eng;
-	struct m0_lnet_explain      *ret = acc->acc_ret;
-	uint32_t                     net = m0_lnet_nid_net(&acc->acc_dest);
-	const char                  *note = "";
+	struct m0_lnet_explain *ret = acc->acc_ret;
+	const char             *note = "";
 
 	if (won->pth_ni == NULL) {
 		ret->lex_status = -EHOSTUNREACH;
-		note = m0_lnet__far_find(eng, net) == NULL
-			       ? "no interface is on the network of the "
-				 "destination, and there is no route to it"
-			       : "no route to the network of the destination "
-				 "can be used";
+		note = unreached_note(acc);
 	} else if (!is_from_any(acc)) {
 		note = "the sender names the interface";
 	} else if (won->pth_route == NULL && ret->lex_known &&

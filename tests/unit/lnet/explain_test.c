@@ -152,6 +152,36 @@ static void interface_that_the_sender_names_is_said(void **state)
 	teardown_told();
 }
 
+/* Another interface reaches the destination, which the node knows, or not. */
+static void interface_that_reaches_nothing_is_said(void **state)
+{
+	unsigned i;
+
+	(void)state;
+	routed_open(2, NULL);
+	nids(0, "10.0.0.1@tcp 10.3.0.1@tcp3");
+	nids(1, "10.0.0.2@tcp");
+	for (i = 0; i < 2; ++i) {
+		assert_int_equal(explain_try("10.0.0.2@tcp", "10.3.0.1@tcp3"),
+				 0);
+		assert_int_equal(told->lex_known, i);
+		assert_int_equal(told->lex_status, -EHOSTUNREACH);
+		assert_string_equal(told->lex_note,
+				    "the interface that the sender names does "
+				    "not reach the destination; another one "
+				    "does");
+		unused(0, "10.0.0.1@tcp", "10.0.0.2@tcp",
+		       "the sender names another interface");
+		put_to(one, "10.0.0.2@tcp", 8);
+		pair_settle(pair);
+	}
+	assert_int_equal(explain_try("10.7.0.2@tcp7", "10.3.0.1@tcp3"), 0);
+	assert_string_equal(told->lex_note,
+			    "no interface is on the network of the "
+			    "destination, and there is no route to it");
+	teardown_told();
+}
+
 static void kept_interface_of_a_plain_peer_is_said(void **state)
 {
 	struct m0_lnet_engine_cfg cfg = cfg_plain();
@@ -249,6 +279,7 @@ int main(void)
 		STORY_BARE(net_without_a_route_is_said),
 		STORY_BARE(pairs_of_rails_are_compared),
 		STORY_BARE(interface_that_the_sender_names_is_said),
+		STORY_BARE(interface_that_reaches_nothing_is_said),
 		STORY_BARE(kept_interface_of_a_plain_peer_is_said),
 		STORY_BARE(peer_that_is_not_known_is_discovered),
 		STORY_BARE(node_reaches_itself),
