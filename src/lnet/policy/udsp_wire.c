@@ -170,13 +170,14 @@ static int ranges_get(struct parse *from, struct m0_lnet_nid_range *range,
 	return rc;
 }
 
+/** @param at  offset of the number of parts. */
 static int prefix_get(struct parse *from, struct m0_lnet_nid_range *range,
-		      uint32_t parts)
+		      uint32_t parts, uint32_t at)
 {
 	int rc;
 
 	if (parts != 1)
-		return bad_at(from, from->prs_at, "a prefix is one part");
+		return bad_at(from, at, "a prefix is one part");
 	rc = get(from, range->lnr_prefix, sizeof range->lnr_prefix);
 	if (rc == 0)
 		rc = get32(from, &range->lnr_prefix_bits);
@@ -186,16 +187,16 @@ static int prefix_get(struct parse *from, struct m0_lnet_nid_range *range,
 	return rc;
 }
 
+/** @param at  offset of the number of parts. */
 static int parts_get(struct parse *from, struct m0_lnet_nid_range *range,
-		     uint32_t parts)
+		     uint32_t parts, uint32_t at)
 {
 	uint32_t nr = 0;
 	uint32_t i;
 	int      rc = 0;
 
 	if (parts > M0_LNET__IP4_PARTS_NR)
-		return bad_at(from, from->prs_at,
-			      "an address has at most 4 parts");
+		return bad_at(from, at, "an address has at most 4 parts");
 	range->lnr_form = parts == 0 ? M0_LNET_NID_RANGE_NET
 				     : M0_LNET_NID_RANGE_PARTS;
 	range->lnr_parts_nr = (uint8_t)parts;
@@ -240,8 +241,8 @@ static int descr_get(struct parse *from, struct m0_lnet_nid_range *range,
 	range->lnr_type = (uint8_t)head[1];
 	rc = ranges_get(from, range, head[2], &range->lnr_nets_nr);
 	if (rc == 0)
-		rc = prefix ? prefix_get(from, range, head[0])
-			    : parts_get(from, range, head[0]);
+		rc = prefix ? prefix_get(from, range, head[0], at + 4)
+			    : parts_get(from, range, head[0], at + 4);
 	if (rc != 0)
 		return rc;
 	flaw = m0_lnet__range_flaw(range);
