@@ -155,7 +155,9 @@ static void interface_that_the_sender_names_is_said(void **state)
 /* Another interface reaches the destination, which the node knows, or not. */
 static void interface_that_reaches_nothing_is_said(void **state)
 {
-	unsigned i;
+	struct m0_lnet_nid nid = pair_nid("10.0.0.1@tcp");
+	struct m0_lnet_ni *ni;
+	unsigned           i;
 
 	(void)state;
 	routed_open(2, NULL);
@@ -179,6 +181,15 @@ static void interface_that_reaches_nothing_is_said(void **state)
 	assert_string_equal(told->lex_note,
 			    "no interface is on the network of the "
 			    "destination, and there is no route to it");
+	ni = m0_lnet__ni_find(one->pno_engine, &nid);
+	ni->lni_stopping = true;
+	explain("10.0.0.3@tcp");
+	ni->lni_stopping = false;
+	assert_string_equal(told->lex_note,
+			    "no interface on the network of the destination "
+			    "can be used");
+	unused(0, "10.0.0.1@tcp", "10.0.0.3@tcp",
+	       "the interface is starting or stopping");
 	teardown_told();
 }
 
