@@ -186,13 +186,15 @@ static int word_read(struct lines *lns)
 
 	blanks_skip(lns);
 	lns->lns_word_place = lns->lns_place;
+	/* A NUL is no blank, but a byte that is refused. */
 	while (lns->lns_at < lns->lns_end &&
-	       (quote != '\0' || strchr(" \t\r\n", *lns->lns_at) == NULL)) {
+	       (quote != '\0' ||
+		!M0_IN(*lns->lns_at, (' ', '\t', '\r', '\n')))) {
 		char c = *lns->lns_at;
 
 		if (is_joined(lns)) {
 			step(lns);
-		} else if (c == quote) {
+		} else if (quote != '\0' && c == quote) {
 			quote = '\0';
 		} else if (quote == '\0' && M0_IN(c, ('"', '\''))) {
 			quote = c;

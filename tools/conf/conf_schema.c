@@ -185,7 +185,7 @@ static const struct conf_key numa_keys[] = {
 };
 
 static const struct conf_key action_keys[] = {
-	INT("priority", CONF_PRIORITY, -1, UINT32_MAX), END
+	INT("priority", CONF_PRIORITY, -1, UINT32_MAX - 1), END
 };
 
 static const struct conf_key udsp_keys[] = {

@@ -287,6 +287,21 @@ static const char *text_of(const struct conf_node *item, unsigned id)
 	return node == NULL ? NULL : node->cfn_text;
 }
 
+/* Checks the range of a key, so that a message has the place of its value. */
+static int range_check(struct reader *rdr, const struct conf_node *item,
+		       unsigned id)
+{
+	const struct conf_node  *node = conf_member(item, id);
+	struct m0_lnet_nid_range range;
+	char                     why[M0_LNET_WHY_BYTES] = "";
+
+	if (node == NULL ||
+	    m0_lnet_nid_range_parse(&range, node->cfn_text, why) == 0)
+		return 0;
+	return conf_fail_set(rdr->rdr_fail, &node->cfn_place, "%s is %s",
+			     node->cfn_key, why);
+}
+
 static int udsp_read(struct reader *rdr, const struct conf_node *item)
 {
 	const struct conf_node *idx = conf_member(item, CONF_IDX);
@@ -304,6 +319,10 @@ static int udsp_read(struct reader *rdr, const struct conf_node *item)
 	if (rule == NULL)
 		return no_memory(rdr);
 	rule->cud_place = item->cfn_place;
+	if (range_check(rdr, item, CONF_SRC) != 0 ||
+	    range_check(rdr, item, CONF_DST) != 0 ||
+	    range_check(rdr, item, CONF_RTE) != 0)
+		return -EINVAL;
 	/* Minus one stands for none. */
 	if (priority != NULL && priority->cfn_number >= 0)
 		text.lut_priority = priority->cfn_text;

@@ -192,6 +192,9 @@ static void refused(const char *text, unsigned line, unsigned column,
 /* Each with its place. */
 static void bad_files_are_refused(void **state)
 {
+	struct conf_model model;
+	struct conf_fail  fail = { .cff_set = false };
+
 	(void)state;
 	refused("nets: 1\n", 1, 1, "key 'nets' is not accepted; accepted: net");
 	refused("global:\n  retry: 1\n", 2, 3, "accepted: numa_range");
@@ -224,8 +227,13 @@ static void bad_files_are_refused(void **state)
 		"1.2.3.4@tcp\n",
 		3, 3, "line 2");
 	refused("udsp:\n- idx: 0\n", 2, 3, "src");
-	refused("udsp:\n- src: tcp\n- src: 10.0.0.300@tcp\n", 3, 3,
-		"10.0.0.300");
+	refused("udsp:\n- src: tcp\n- src: 10.0.0.300@tcp\n", 3, 8,
+		"src is `10.0.0.300@tcp`, character 8: the number is above "
+		"255");
+	refused("udsp:\n- src: tcp\n  dst: tcp[\n", 3, 8, "dst is `tcp[`");
+	refused("udsp:\n- dst: tcp\n  rte: 10.0.0.1\n", 3, 8, "rte is `10.");
+	refused("udsp:\n- src: tcp\n  action:\n    priority: 4294967295\n", 4,
+		15, "accepted: -1 to 4294967294");
 	refused("udsp:\n- src: tcp\n- dst: tcp\n- src: tcp\n  action:\n"
 		"    priority: 3\n",
 		4, 3, "line 2");
@@ -252,6 +260,12 @@ static void bad_files_are_refused(void **state)
 		"the byte 0xe3 is not accepted");
 	refused("options lnet networks=tcp(\1)\n", 1, 27, "the byte 0x01");
 	refused("options lnet networks=tcp(\177)\n", 1, 27, "the byte 0x7f");
+	/* It ended the line, and what follows was skipped or read as a line. */
+	assert_int_equal(conf_read(&model, "options lnet networks=tcp\0(a)", 28,
+				   &no_locals, &fail),
+			 -EINVAL);
+	assert_int_equal(fail.cff_place.cfp_column, 26);
+	assert_non_null(strstr(fail.cff_text, "the byte 0x00"));
 	refused("options lnet networks=tcp ip2nets=\"tcp *.*.*.*\"\n", 1, 27,
 		"that matches");
 }
