@@ -333,8 +333,20 @@ static bool route_is(const struct conf_route *left,
 	       left->crt_attr.lra_priority == right->crt_attr.lra_priority;
 }
 
-/* Remove routes, also those that are added again with other attributes. */
-static int routes_del(struct differ *dfr)
+/* Is the node on the network of the gateway before the change? */
+static bool is_reached(const struct differ *dfr, const struct conf_route *route)
+{
+	return is_seen(dfr->dfr_running, dfr->dfr_running->cmo_nis_nr,
+		       m0_lnet_nid_net(&route->crt_attr.lra_gateway));
+}
+
+/*
+ * Remove routes, also those that are added again with other attributes.
+ * @param reached  those whose gateway's network the node has, which go before the
+ *                 network. The others go after networks have come, so that an undo
+ *                 adds them while the networks are there.
+ */
+static int routes_del(struct differ *dfr, bool reached)
 {
 	const struct conf_model *running = dfr->dfr_running;
 	unsigned                 i;
@@ -345,6 +357,8 @@ static int routes_del(struct differ *dfr)
 		const struct conf_route *want =
 			route_find(dfr->dfr_want, route);
 
+		if (is_reached(dfr, route) != reached)
+			continue;
 		if (want != NULL && !route_is(route, want))
 			rc = route_change(dfr, false, route, &want->crt_place);
 		else if (want == NULL && removes(dfr, 1U << CONF_ROUTE) &&
@@ -390,9 +404,13 @@ static int routes_add(struct differ *dfr)
 		const struct conf_route *route = &want->cmo_routes[i];
 		const struct conf_route *old =
 			route_find(dfr->dfr_running, route);
+		bool same = old != NULL && route_is(route, old);
 
+		/* The route waits for its network, which the node has left. */
+		if (same && !is_reached(dfr, route))
+			continue;
 		rc = route_check(dfr, route);
-		if (rc == 0 && (old == NULL || !route_is(route, old)))
+		if (rc == 0 && !same)
 			rc = route_change(dfr, true, route, &route->crt_place);
 	}
 	return rc < 0 ? rc : 0;
@@ -683,9 +701,10 @@ static int udsps_diff(struct differ *dfr)
 static int all_diff(struct differ *dfr, const struct peers *running,
 		    const struct peers *want, const struct peers *prev)
 {
-	return routes_del(dfr) ?:
+	return routes_del(dfr, true) ?:
 	       peers_del(dfr, want, prev) ?:
 	       nets_diff(dfr) ?:
+	       routes_del(dfr, false) ?:
 	       sets_diff(dfr) ?:
 	       udsps_diff(dfr) ?:
 	       peers_add(dfr, running) ?:

@@ -245,7 +245,7 @@ static int fetch(struct config_args *args, unsigned verbose, char **ret,
 	return code;
 }
 
-/* The file is there when it is whole, or not touched. */
+/* The whole answer is there before the file is touched. */
 static int export_to(struct config_args *args, const char *text, size_t nr)
 {
 	const char *path = args->cfa_file;

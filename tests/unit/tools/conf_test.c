@@ -580,6 +580,33 @@ static void files_that_do_not_fit_are_refused(void **state)
 	changes_are(HAS, "peer:\n- primary nid: 10.0.0.1@tcp\n", false, "");
 }
 
+#define NETS "net:\n- net type: tcp\n  local NI(s):\n  - nid: 10.0.0.1@tcp\n"
+#define IDLE "route:\n- net: tcp9\n  gateway: 10.5.0.9@tcp5\n"
+
+/* The node has left the network of the gateway, and keeps the route. */
+static void route_without_a_network_stays(void **state)
+{
+	(void)state;
+	changes_are(NETS IDLE, NETS IDLE, true, "");
+	changes_are(NETS IDLE, NETS IDLE "  hop: 2\n", true,
+		    "6: gateway: '10.5.0.9@tcp5' is not accepted; accepted: a "
+		    "NID on a network of the node, and it is not on tcp5\n");
+	/* It would be refused before the network has come, or after it has
+	 * gone: the inverses are in the other order. */
+	changes_are(NETS IDLE,
+		    NETS "- net type: tcp5\n  local NI(s):\n"
+			 "  - nid: 10.5.0.1@tcp5\nroute:\n",
+		    true,
+		    "+ net tcp5(10.5.0.1)\n"
+		    "- route tcp9 by 10.5.0.9@tcp5\n");
+	/* A file that takes the network away is refused as before. */
+	changes_are(NETS "- net type: tcp5\n  local NI(s):\n"
+			 "  - nid: 10.5.0.1@tcp5\n" IDLE,
+		    NETS IDLE, true,
+		    "6: gateway: '10.5.0.9@tcp5' is not accepted; accepted: a "
+		    "NID on a network of the node, and it is not on tcp5\n");
+}
+
 #define A "- src: tcp\n  action:\n    priority: 1\n"
 #define B "- dst: tcp1\n"
 #define C "- src: 10.0.0.1@tcp\n  dst: 10.0.0.[2-3]@tcp\n"
@@ -668,6 +695,7 @@ int main(void)
 		cmocka_unit_test(tunables_change_with_the_network),
 		cmocka_unit_test(parameters_change_in_order),
 		cmocka_unit_test(files_that_do_not_fit_are_refused),
+		cmocka_unit_test(route_without_a_network_stays),
 		cmocka_unit_test(inversion_swaps),
 	};
 
