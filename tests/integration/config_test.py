@@ -165,6 +165,9 @@ class Checks(Case):
         self.refused(cli.run('config', 'check', '--confirm=3', 'x'), 2,
                      '--confirm is not accepted here; it is of import')
         self.refused(cli.run('config', 'diff', '--backup', 'x'), 2, '--backup')
+        for word in 'check', 'export', 'confirm', 'undo':
+            self.refused(cli.run('config', word, '--json'), 2,
+                         '--json is not accepted here; it is of import and diff')
         self.refused(cli.run('config', 'import', '--del', '--replace', 'x'), 2,
                      '--replace is not accepted with --del')
         self.refused(cli.run('config', 'import', '--confirm=0', 'x'), 2,

@@ -90,6 +90,11 @@ static void args_check(struct config_args *args)
 		tool_fail_set(fail, TOOL_USAGE,
 			      "--%s is not accepted here; it is of import",
 			      args->cfa_import_only);
+	if (args->cfa_ask.ctg_req.cq_json &&
+	    !M0_IN(args->cfa_verb, (CONFIG_IMPORT, CONFIG_DIFF, CONFIG_NONE)))
+		tool_fail_set(fail, TOOL_USAGE,
+			      "--json is not accepted here; it is of import "
+			      "and diff");
 	if (args->cfa_shows &&
 	    (args->cfa_confirm_s > 0 || args->cfa_ask.ctg_req.cq_json))
 		tool_fail_set(fail, TOOL_USAGE,
