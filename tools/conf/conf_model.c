@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "m0/lnet_route.h"
 #include "m0/lnet_tune.h"
 
 #include "conf_model.h"
@@ -254,6 +255,10 @@ static int routes_check(const struct conf_model *model, struct conf_fail *fail)
 		const struct conf_route         *route = &model->cmo_routes[i];
 		const struct m0_lnet_route_attr *attr = &route->crt_attr;
 
+		if (i == M0_LNET_ROUTES_MAX)
+			return conf_fail_set(fail, &route->crt_place,
+					     "there are more than %d routes",
+					     (int)M0_LNET_ROUTES_MAX);
 		for (j = 0; j < i; ++j) {
 			const struct m0_lnet_route_attr *old =
 				&model->cmo_routes[j].crt_attr;

@@ -85,8 +85,13 @@ int conf_udsps_check(const struct conf_model *model, struct conf_fail *fail)
 {
 	struct index index;
 	unsigned     i;
-	int          rc = index_init(&index, model);
+	int          rc;
 
+	if (model->cmo_udsps_nr > M0_LNET_UDSPS_MAX)
+		return conf_fail_set(
+			fail, &model->cmo_udsps[M0_LNET_UDSPS_MAX].cud_place,
+			"there are more than %d rules", (int)M0_LNET_UDSPS_MAX);
+	rc = index_init(&index, model);
 	for (i = 1; rc == 0 && i < index.idx_nr; ++i) {
 		const struct conf_udsp *a = index.idx_rules[i - 1];
 		const struct conf_udsp *b = index.idx_rules[i];

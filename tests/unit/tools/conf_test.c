@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
+#include "m0/lnet_route.h"
 #include "../../../tools/conf/conf_file.h"
 
 static const struct conf_locals no_locals;
@@ -298,6 +299,46 @@ static void deep_and_huge_files_are_refused(void **state)
 				   &fail),
 			 -EINVAL);
 	assert_non_null(strstr(fail.cff_text, "too many parts"));
+}
+
+/** Asserts that the file may have `max` lines of a list, and no more.
+ * @param format  of a line, with two numbers of an address. */
+static void lines_are_limited(const char *section, const char *format,
+			      unsigned max, const char *words)
+{
+	struct conf_model model;
+	struct conf_fail  fail;
+	char             *text;
+	size_t            nr;
+	FILE             *file;
+	unsigned          lines;
+	unsigned          i;
+
+	for (lines = max; lines <= max + 1; ++lines) {
+		file = open_memstream(&text, &nr);
+		assert_non_null(file);
+		fprintf(file, "%s:\n", section);
+		for (i = 0; i < lines; ++i)
+			fprintf(file, format, i / 250, i % 250);
+		assert_int_equal(fclose(file), 0);
+		assert_int_equal(read_text(&model, text, &fail),
+				 lines == max ? 0 : -EINVAL);
+		free(text);
+		conf_model_fini(&model);
+	}
+	assert_int_equal(fail.cff_place.cfp_line, max + 2);
+	assert_string_equal(fail.cff_text, words);
+}
+
+/* The node would refuse them, after much time. */
+static void more_than_a_node_has_is_refused(void **state)
+{
+	(void)state;
+	lines_are_limited("route", "- {net: tcp1, gateway: 10.1.%u.%u@tcp}\n",
+			  M0_LNET_ROUTES_MAX,
+			  "there are more than 1024 routes");
+	lines_are_limited("udsp", "- {src: 10.1.%u.%u@tcp}\n",
+			  M0_LNET_UDSPS_MAX, "there are more than 16384 rules");
 }
 
 /* A value without effect is reported. */
@@ -682,6 +723,7 @@ int main(void)
 		cmocka_unit_test(backup_is_printed_as_lnetctl_does),
 		cmocka_unit_test(bad_files_are_refused),
 		cmocka_unit_test(deep_and_huge_files_are_refused),
+		cmocka_unit_test(more_than_a_node_has_is_refused),
 		cmocka_unit_test(ineffective_values_are_noted),
 		cmocka_unit_test(empty_files_say_nothing),
 		cmocka_unit_test(options_of_modprobe_are_read),
