@@ -168,12 +168,55 @@ static int list_make(struct udsp_diff *diff, bool removes)
 
 /* ------------------------------------------------------------------- changes */
 
-/* Which rules of the node stay: those that are in the list, in the same order. */
-static void stay(struct udsp_diff *diff)
+/*
+ * Keeps the most rules of the node that are in one order in both lists. The others
+ * go and come, and do not count meanwhile.
+ */
+static int longest_stay(struct udsp_diff *diff)
+{
+	unsigned        nr = diff->udf_running->cmo_udsps_nr;
+	const unsigned *at = diff->udf_at;
+	/* For each length the rule at which a sequence of it can end first, and
+	 * for each rule the one before it. */
+	unsigned *ends = calloc(2 * (size_t)nr + 1, sizeof *ends);
+	unsigned *before = ends + nr;
+	unsigned  longest = 0;
+	unsigned  i;
+
+	if (ends == NULL)
+		return -ENOMEM;
+	for (i = 0; i < nr; ++i) {
+		unsigned low = 0;
+		unsigned high = longest;
+
+		if (at[i] == NOWHERE)
+			continue;
+		while (low < high) {
+			unsigned mid = (low + high) / 2;
+
+			if (at[ends[mid]] < at[i])
+				low = mid + 1;
+			else
+				high = mid;
+		}
+		before[i] = low == 0 ? i : ends[low - 1];
+		ends[low] = i;
+		longest = max_check(longest, low + 1);
+	}
+	for (i = longest == 0 ? 0 : ends[longest - 1]; longest > 0; --longest) {
+		diff->udf_stays[at[i]] = true;
+		i = before[i];
+	}
+	free(ends);
+	return 0;
+}
+
+/* Finds which rules of the node stay. */
+static int stay(struct udsp_diff *diff)
 {
 	const struct conf_model *running = diff->udf_running;
-	unsigned                 begin = 0;
 	unsigned                 i;
+	int                      rc;
 
 	for (i = 0; i < running->cmo_udsps_nr; ++i)
 		diff->udf_at[i] = NOWHERE;
@@ -185,16 +228,13 @@ static void stay(struct udsp_diff *diff)
 		    old->cud_rule.lud_priority == rule->cud_rule.lud_priority)
 			diff->udf_at[old - running->cmo_udsps] = i;
 	}
-	for (i = 0; i < running->cmo_udsps_nr; ++i) {
-		unsigned *at = &diff->udf_at[i];
-
-		if (*at == NOWHERE || *at < begin) {
-			*at = NOWHERE;
-			continue;
-		}
-		diff->udf_stays[*at] = true;
-		begin = *at + 1;
+	rc = longest_stay(diff);
+	for (i = 0; rc == 0 && i < running->cmo_udsps_nr; ++i) {
+		if (diff->udf_at[i] != NOWHERE &&
+		    !diff->udf_stays[diff->udf_at[i]])
+			diff->udf_at[i] = NOWHERE;
 	}
+	return rc;
 }
 
 static int rule_change(struct conf_plan *plan, bool add,
@@ -219,9 +259,8 @@ static int changes_make(struct udsp_diff *diff, struct conf_plan *plan)
 {
 	const struct conf_model *running = diff->udf_running;
 	unsigned                 i;
-	int                      rc = 0;
+	int                      rc = stay(diff);
 
-	stay(diff);
 	for (i = running->cmo_udsps_nr; rc == 0 && i-- > 0;) {
 		if (diff->udf_at[i] == NOWHERE)
 			rc = rule_change(plan, false, &running->cmo_udsps[i],

@@ -664,8 +664,12 @@ static void rules_are_compared_in_order(void **state)
 		    "- udsp 1 dst tcp1 priority 0\n"
 		    "- udsp 0 src tcp priority 1\n");
 	changes_are("udsp:\n" A B C, "udsp:\n" A C B, true,
-		    "- udsp 2 src 10.0.0.1@tcp dst 10.0.0.[2-3]@tcp\n"
-		    "+ udsp 1 src 10.0.0.1@tcp dst 10.0.0.[2-3]@tcp\n");
+		    "- udsp 1 dst tcp1 priority 0\n"
+		    "+ udsp 2 dst tcp1 priority 0\n");
+	/* One rule goes from the front to the end, and two stay. */
+	changes_are("udsp:\n" A B C, "udsp:\n" B C A, true,
+		    "- udsp 0 src tcp priority 1\n"
+		    "+ udsp 2 src tcp priority 1\n");
 	changes_are("udsp:\n" A B, "udsp:\n" D "1\n", false,
 		    "+ udsp 1 dst *@tcp2 rte 10.0.0.9@tcp\n");
 	changes_are("udsp:\n" A B, "udsp:\n" D "9\n", false,
