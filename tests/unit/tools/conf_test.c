@@ -193,9 +193,6 @@ static void refused(const char *text, unsigned line, unsigned column,
 /* Each with its place. */
 static void bad_files_are_refused(void **state)
 {
-	struct conf_model model;
-	struct conf_fail  fail = { .cff_set = false };
-
 	(void)state;
 	refused("nets: 1\n", 1, 1, "key 'nets' is not accepted; accepted: net");
 	refused("global:\n  retry: 1\n", 2, 3, "accepted: numa_range");
@@ -249,6 +246,14 @@ static void bad_files_are_refused(void **state)
 	refused("global:\n  discovery: \"1\\0\"\n", 2, 14, "NUL");
 	refused("global: {discovery: 1\n", 2, 1, "not YAML");
 	refused("? [a]\n: b\n", 1, 3, "not accepted as a key");
+}
+
+static void bad_lines_of_modprobe_are_refused(void **state)
+{
+	struct conf_model model;
+	struct conf_fail  fail = { .cff_set = false };
+
+	(void)state;
 	refused("options lnet network=tcp\n", 1, 14, "no parameter");
 	refused("# x\noptions lnet routes=\"tcp1\"\n", 2, 14, "routes: 'tcp1'");
 	refused("options lnet \\\n networks=\"tcp(\"\n", 2, 2, "networks");
@@ -726,6 +731,7 @@ int main(void)
 		cmocka_unit_test(exports_of_lnetctl_are_read),
 		cmocka_unit_test(backup_is_printed_as_lnetctl_does),
 		cmocka_unit_test(bad_files_are_refused),
+		cmocka_unit_test(bad_lines_of_modprobe_are_refused),
 		cmocka_unit_test(deep_and_huge_files_are_refused),
 		cmocka_unit_test(more_than_a_node_has_is_refused),
 		cmocka_unit_test(ineffective_values_are_noted),
