@@ -420,10 +420,13 @@ static void rules_that_are_being_applied_are_waited_for(void **state)
 
 	(void)state;
 	crowd_open();
+	rule(NULL, "*@tcp", NULL, "3", "0");
 	for (i = 0; i < 200; ++i) {
 		(void)snprintf(range, sizeof range, "10.200.1.%u@tcp", i);
 		assert_int_equal(rule_try(0, NULL, range, NULL, "1", NULL), 0);
 	}
+	/* The rule named all peers. */
+	assert_int_equal(m0_lnet_engine_udsp_del(one->pno_engine, 0), 1);
 	assert_int_equal(effect_try(&udsp, 0), -EAGAIN);
 	rules_settle();
 	assert_int_equal(effect_try(&udsp, 0), 0);

@@ -234,10 +234,11 @@ static void entry_attach(uint32_t nr, uint64_t at, uint64_t bytes,
 {
 	struct m0_shared_request req = { .srq_opcode = M0_SHARED_ENTRY_ATTACH,
 					 .srq_nr = nr,
-					 .srq_gen = ++gen,
+					 .srq_gen = gen + 1,
 					 .srq_md_nr = nr,
-					 .srq_md_gen = gen };
+					 .srq_md_gen = gen + 1 };
 
+	++gen;
 	me_fill(&req.srq_me, nr, M0_LNET_ME_UNLINK);
 	md_fill(&req, at, bytes, segs_nr, options, threshold);
 	req.srq_md.rmd_me = nr;
@@ -251,10 +252,11 @@ static void move(enum m0_shared_opcode opcode, uint32_t nr, uint64_t bits,
 {
 	struct m0_shared_request req = { .srq_opcode = opcode,
 					 .srq_nr = nr,
-					 .srq_gen = ++gen,
+					 .srq_gen = gen + 1,
 					 .srq_md_nr = nr,
-					 .srq_md_gen = gen };
+					 .srq_md_gen = gen + 1 };
 
+	++gen;
 	md_fill(&req, at, bytes, segs_nr, 0,
 		opcode == M0_SHARED_BIND_GET ? 2 : 1);
 	req.srq_op = (struct m0_ring_op){

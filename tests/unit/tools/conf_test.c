@@ -266,7 +266,8 @@ static void bad_lines_of_modprobe_are_refused(void **state)
 		"the byte 0xe3 is not accepted");
 	refused("options lnet networks=tcp(\1)\n", 1, 27, "the byte 0x01");
 	refused("options lnet networks=tcp(\177)\n", 1, 27, "the byte 0x7f");
-	/* It ended the line, and what follows was skipped or read as a line. */
+	/* A NUL used to end the line; the bytes behind it were skipped, or read as
+	 * another line. */
 	assert_int_equal(conf_read(&model, "options lnet networks=tcp\0(a)", 28,
 				   &no_locals, &fail),
 			 -EINVAL);
@@ -637,8 +638,8 @@ static void route_without_a_network_stays(void **state)
 	changes_are(NETS IDLE, NETS IDLE "  hop: 2\n", true,
 		    "6: gateway: '10.5.0.9@tcp5' is not accepted; accepted: a "
 		    "NID on a network of the node, and it is not on tcp5\n");
-	/* It would be refused before the network has come, or after it has
-	 * gone: the inverses are in the other order. */
+	/* A route is refused before its network is there and after it has gone, so
+	 * the inverse changes are made in the other order. */
 	changes_are(NETS IDLE,
 		    NETS "- net type: tcp5\n  local NI(s):\n"
 			 "  - nid: 10.5.0.1@tcp5\nroute:\n",
