@@ -211,8 +211,9 @@ static void gateways_are_compared(void **state)
  * less healthy do. */
 static void states_count_and_turns_do_not(void **state)
 {
-	struct m0_lnet_nid nid = pair_nid(A2);
-	unsigned           i;
+	struct m0_lnet_nid   nid = pair_nid(A2);
+	struct m0_lnet_lpni *lpni;
+	unsigned             i;
 
 	(void)state;
 	square_open(true);
@@ -220,7 +221,10 @@ static void states_count_and_turns_do_not(void **state)
 		put_to(one, B1, 8);
 		add_would(NULL, B2, NULL, "3", NULL);
 		shift(B1, ALL, A1B2 " " A2B2);
-		lpni_of(one, B1)->lpn_credits -= 1;
+		lpni = lpni_of(one, B1);
+		lpni->lpn_credits -= 1;
+		lpni->lpn_credits_low =
+			min_check(lpni->lpn_credits_low, lpni->lpn_credits);
 	}
 	lpni_of(one, B1)->lpn_credits += 3;
 	m0_lnet_engine_health_set(one->pno_engine, M0_LNET_HEALTH_OF_NIS, &nid,
