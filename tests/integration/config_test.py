@@ -5,6 +5,7 @@ Everything is on addresses of the loopback and a port above 1023.
 """
 import json
 import os
+import resource
 import signal
 import subprocess
 import time
@@ -220,6 +221,38 @@ class Changes(Case):
         again = self.node(text)
         self.assertEqual(self.config(again, 'export', '--backup'), text)
 
+    def test_export_replaces_a_file_when_it_is_whole(self):
+        node = self.node()
+        old = b'x' * 900
+        path = self.make('kept', old, mode=0o640)
+        os.symlink('kept', self.path('link'))
+        names = sorted(os.listdir(self.dir))
+
+        def little_room():
+            resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+        for name in ('kept', 'link'):
+            # The limit ends the command, as kill -9 would, or a write fails.
+            for restore in (True, False):
+                done = node.run('config', 'export', self.path(name),
+                                preexec_fn=little_room,
+                                restore_signals=restore)
+                self.assertNotEqual(done.returncode, 0)
+                self.assertEqual(self.read(path), old)
+        for name in set(os.listdir(self.dir)) - set(names):
+            os.unlink(self.path(name))
+        self.refused(node.run('config', 'export', path, preexec_fn=little_room,
+                              restore_signals=False), 1, path,
+                     'File too large')
+        self.assertEqual(sorted(os.listdir(self.dir)), names)
+        self.config(node, 'export', '--backup', self.path('link'))
+        self.assertEqual(os.readlink(self.path('link')), 'kept')
+        self.assertEqual(os.stat(path).st_mode & 0o777, 0o640)
+        self.assertEqual(self.diff(node, path), '')
+        self.assertEqual(sorted(os.listdir(self.dir)), names)
+        # What is no regular file is written in place.
+        self.assertIn('retry_count',
+                      self.config(node, 'export', '/dev/stdout'))
+
     def test_export_of_lnetctl_is_imported(self):
         """But for its interface, which is not there."""
         golden = os.path.join(os.path.dirname(__file__), '..', 'golden',
@@ -399,6 +432,36 @@ peer:
         self.assertIn(f"{self.conf}:29:1: key 'bad'", event['text'])
         self.assertEqual(self.config(node, 'export', '--backup'), before)
         self.assertEqual(node.stop()[0], 0)
+
+    def test_hangup_reads_no_more_than_a_regular_file(self):
+        node = self.node()
+        before = self.config(node, 'export', '--backup')
+        os.unlink(self.conf)
+        for make in (os.mkfifo, os.mkdir,
+                     lambda path: os.symlink('/dev/tty', path)):
+            make(self.conf)
+            node.events.clear()
+            node.child.send_signal(signal.SIGHUP)
+            event = node.wait_for('config', what='refused')
+            self.assertIn(self.conf, event['text'])
+            # It answers.
+            self.assertEqual(self.config(node, 'export', '--backup'), before)
+            if os.path.isdir(self.conf):
+                os.rmdir(self.conf)
+            else:
+                os.unlink(self.conf)
+        self.assertEqual(node.stop()[0], 0)
+
+    def test_hangup_does_not_read_standard_input(self):
+        conf = self.file('global: {retry_count: 1}\n')
+        with open(conf, 'rb') as file:
+            node = lnet.Node(self, *self.options(
+                '--net', f'tcp({lnet.address(1)})', '--config', '-'),
+                stdin=file)
+        node.child.send_signal(signal.SIGHUP)
+        event = node.wait_for('config', what='refused')
+        self.assertIn('- is not read again; accepted: a regular file',
+                      event['text'])
 
 
 @unittest.skipUnless(os.geteuid() == 0, 'only root becomes another user')

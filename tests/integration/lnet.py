@@ -36,7 +36,8 @@ def free_port(count=8):
 class Node:
     """A running `colibri node`, told of by its lines of JSON."""
 
-    def __init__(self, case, *options, ctl=None, prefix=(), env=None):
+    def __init__(self, case, *options, ctl=None, prefix=(), env=None,
+                 stdin=subprocess.DEVNULL):
         self.ctl = ctl or case.path(f'node{len(os.listdir(case.dir))}.sock')
         command = [*prefix, cli.COLIBRI, 'node', '--json', '--ctl', self.ctl,
                    *options]
@@ -45,7 +46,7 @@ class Node:
         with open(self.errors, 'wb') as errors:
             self.child = subprocess.Popen(command, stdout=subprocess.PIPE,
                                           stderr=errors, env=env,
-                                          stdin=subprocess.DEVNULL)
+                                          stdin=stdin)
         self.buffer = b''
         self.events = []
         case.addCleanup(self.discard)

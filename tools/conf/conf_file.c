@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <fcntl.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "conf_file.h"
 #include "../base/jout.h"
@@ -59,6 +62,49 @@ int conf_file_read(const char *path, char **ret, size_t *ret_nr,
 	return code;
 }
 
+/* @return a descriptor of a regular file; -errno. A FIFO is not waited for. */
+static int regular_open(const char *path)
+{
+	struct stat st;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+		return fd;
+	(void)close(fd);
+	return -EMEDIUMTYPE;
+}
+
+/* As conf_file_read(), of a regular file only. */
+static int regular_read(const char *path, char **ret, size_t *ret_nr,
+			struct tool_fail *fail)
+{
+	int   fd = strcmp(path, "-") == 0 ? -EMEDIUMTYPE : regular_open(path);
+	FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
+
+	*ret = NULL;
+	if (fd == -EMEDIUMTYPE)
+		return tool_fail_set(
+			fail, TOOL_USAGE,
+			"%s is not read again; accepted: a regular "
+			"file",
+			path);
+	if (file == NULL) {
+		tool_fail_set(fail, TOOL_FAILED, "%s: %s", path,
+			      tool_errtext(fd < 0 ? fd : -errno));
+		if (fd >= 0)
+			(void)close(fd);
+		return fail->tf_exit;
+	}
+	if (read_all(file, path, ret, ret_nr, fail) != TOOL_OK) {
+		free(*ret);
+		*ret = NULL;
+	}
+	(void)fclose(file);
+	return fail->tf_exit;
+}
+
 int conf_file_fail(const char *path, enum tool_exit code, int rc,
 		   const struct conf_fail *why, struct tool_fail *fail)
 {
@@ -72,8 +118,10 @@ int conf_file_fail(const char *path, enum tool_exit code, int rc,
 			     why->cff_text);
 }
 
-int conf_file_load(const char *path, struct conf_model *ret,
-		   struct tool_fail *fail)
+static int load(const char *path, struct conf_model *ret,
+		struct tool_fail *fail,
+		int (*get)(const char *path, char **ret, size_t *ret_nr,
+			   struct tool_fail *fail))
 {
 	struct conf_fail why = { .cff_set = false };
 	char            *text;
@@ -81,12 +129,24 @@ int conf_file_load(const char *path, struct conf_model *ret,
 	int              rc;
 
 	conf_model_init(ret);
-	if (conf_file_read(path, &text, &nr, fail) != TOOL_OK)
+	if (get(path, &text, &nr, fail) != TOOL_OK)
 		return fail->tf_exit;
 	rc = conf_read(ret, text, nr, NULL, &why);
 	free(text);
 	return rc == 0 ? TOOL_OK
 		       : conf_file_fail(path, TOOL_USAGE, rc, &why, fail);
+}
+
+int conf_file_load(const char *path, struct conf_model *ret,
+		   struct tool_fail *fail)
+{
+	return load(path, ret, fail, conf_file_read);
+}
+
+int conf_file_reload(const char *path, struct conf_model *ret,
+		     struct tool_fail *fail)
+{
+	return load(path, ret, fail, regular_read);
 }
 
 void conf_notes_print(const char *path, const struct conf_model *model,

@@ -250,18 +250,14 @@ static int fetch(struct config_args *args, unsigned verbose, char **ret,
 	return code;
 }
 
-/* The whole answer is there before the file is touched. */
 static int export_to(struct config_args *args, const char *text, size_t nr)
 {
 	const char *path = args->cfa_file;
-	FILE       *file = fopen(path, "we");
-	bool        bad = file == NULL || fwrite(text, 1, nr, file) != nr;
+	int         rc = conf_save(path, text, nr);
 
-	if (file != NULL && fclose(file) != 0)
-		bad = true;
-	return bad ? tool_fail_set(&args->cfa_ask.ctg_fail, TOOL_FAILED,
-				   "%s: %s", path, tool_errtext(errno))
-		   : TOOL_OK;
+	return rc == 0 ? TOOL_OK
+		       : tool_fail_set(&args->cfa_ask.ctg_fail, TOOL_FAILED,
+				       "%s: %s", path, tool_errtext(rc));
 }
 
 static int export(struct config_args *args)

@@ -142,7 +142,7 @@ static void reload(struct lnet_node *node)
 				"or `undo'; send the signal after it");
 		return;
 	}
-	if (conf_file_load(conf->nco_path, &want, &fail) == TOOL_OK &&
+	if (conf_file_reload(conf->nco_path, &want, &fail) == TOOL_OK &&
 	    change(node, conf->nco_path, &want, &conf->nco_last, false, &plan,
 		   &fail) == TOOL_OK) {
 		say_plan(node, &plan, "changed");

@@ -8,6 +8,8 @@
 #include "../base/text.h"
 
 static const char no_rule[] = "the node has no rule of this index";
+static const char no_rest[] =
+	"rules or peers of the node change all the time; try again";
 
 static void range_add(struct json_t *item, const char *name,
 		      const struct m0_lnet_nid_range *range)
@@ -135,6 +137,7 @@ static int dry_run(const struct ctl_request *req, struct m0_lnet *lnet,
 		return ctl_failed(add ? "add" : "del", "udsp", rc,
 				  why[0] != '\0'  ? why
 				  : rc == -ENOENT ? no_rule
+				  : rc == -EAGAIN ? no_rest
 						  : tool_errtext(rc),
 				  err);
 	effect_print(req, effect, out);
