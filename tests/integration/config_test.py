@@ -253,6 +253,32 @@ class Changes(Case):
         self.assertIn('retry_count',
                       self.config(node, 'export', '/dev/stdout'))
 
+    def test_export_is_imported_after_networks_have_changed(self):
+        node = self.node()
+        # A route by a network that the node leaves, and one to its own.
+        self.assert_done(node.run('net', 'del', '--net', 'tcp1'))
+        for net in ('tcp6', 'tcp7'):
+            self.assert_done(node.run('route', 'add', '--net', net,
+                                      '--gateway', f'{lnet.address(9)}@tcp'))
+        self.assert_done(node.run('net', 'add', '--net', 'tcp6', '--if',
+                                  lnet.address(3)))
+        routes = node.json('route', 'show')
+        self.assertEqual(len(routes['route']), 3)
+        path = self.path('export')
+        for args in ((), ('--backup',)):
+            self.config(node, 'export', *args, path)
+            self.assertEqual(self.config(node, 'import', path), '')
+        # The backup leaves out what no node accepts.
+        self.assertEqual([line.split()[:3] for line in
+                          self.diff(node, path).splitlines()],
+                         [['-', 'route', 'tcp6'], ['-', 'route', 'tcp5']])
+        self.assertEqual(node.json('route', 'show'), routes)
+        node.stop()
+        again = lnet.Node(self, *self.options('--config', path))
+        self.assertEqual(self.diff(again, path), '')
+        self.assertEqual([route['net'] for route in
+                          again.json('route', 'show')['route']], ['tcp7'])
+
     def test_export_of_lnetctl_is_imported(self):
         """But for its interface, which is not there."""
         golden = os.path.join(os.path.dirname(__file__), '..', 'golden',

@@ -404,10 +404,13 @@ static int routes_add(struct differ *dfr)
 		const struct conf_route *route = &want->cmo_routes[i];
 		const struct conf_route *old =
 			route_find(dfr->dfr_running, route);
+
 		bool same = old != NULL && route_is(route, old);
 
-		/* The route waits for its network, which the node has left. */
-		if (same && !is_reached(dfr, route))
+		/* The route waits for its network, which the node has left; or the
+		 * node has joined the network to which it leads. */
+		if (same && (!is_reached(dfr, route) ||
+			     is_own_net(dfr, route->crt_attr.lra_net)))
 			continue;
 		rc = route_check(dfr, route);
 		if (rc == 0 && !same)

@@ -230,6 +230,34 @@ static int export_all(struct lnet_node *node, FILE *out, FILE *err)
 	return code;
 }
 
+static bool is_on(const struct conf_model *model, uint32_t net)
+{
+	unsigned i;
+
+	for (i = 0; i < model->cmo_nis_nr; ++i) {
+		if (model->cmo_nis[i].cni_net == net)
+			return true;
+	}
+	return false;
+}
+
+/* Forgets routes that stay after a change of networks, and that no import adds. */
+static void routes_keep(struct conf_model *model)
+{
+	unsigned nr = 0;
+	unsigned i;
+
+	for (i = 0; i < model->cmo_routes_nr; ++i) {
+		const struct conf_route *route = &model->cmo_routes[i];
+		uint32_t near = m0_lnet_nid_net(&route->crt_attr.lra_gateway);
+
+		if (is_on(model, near) &&
+		    !is_on(model, route->crt_attr.lra_net))
+			model->cmo_routes[nr++] = *route;
+	}
+	model->cmo_routes_nr = nr;
+}
+
 static int export(struct lnet_node *node, const struct ctl_request *req,
 		  FILE *out, FILE *err)
 {
@@ -240,6 +268,8 @@ static int export(struct lnet_node *node, const struct ctl_request *req,
 		return export_all(node, out, err);
 	rc = conf_live_get(&model, node->lno_lnet);
 	if (rc == 0) {
+		if (req->cq_verbose == 0)
+			routes_keep(&model);
 		rc = conf_print(&model, req->cq_verbose > 0, out);
 		conf_model_fini(&model);
 	}
