@@ -249,7 +249,7 @@ class Changes(Case):
         self.assertEqual(os.stat(path).st_mode & 0o777, 0o640)
         self.assertEqual(self.diff(node, path), '')
         self.assertEqual(sorted(os.listdir(self.dir)), names)
-        # What is no regular file is written in place.
+        # A file that is not regular is written in place.
         self.assertIn('retry_count',
                       self.config(node, 'export', '/dev/stdout'))
 
@@ -470,7 +470,7 @@ peer:
             node.child.send_signal(signal.SIGHUP)
             event = node.wait_for('config', what='refused')
             self.assertIn(self.conf, event['text'])
-            # It answers.
+            # The node still answers.
             self.assertEqual(self.config(node, 'export', '--backup'), before)
             if os.path.isdir(self.conf):
                 os.rmdir(self.conf)
