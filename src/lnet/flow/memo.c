@@ -124,14 +124,16 @@ void m0_lnet__ring_init(struct m0_lnet__ring       *ring,
 			const struct m0_lnet__memo *memo,
 			struct m0_lnet__entry      *first)
 {
+	/* An empty memo has no array. */
+	unsigned before = memo->mem_entries_nr == 0
+				  ? 0
+				  : (unsigned)(first - memo->mem_entries);
 	unsigned i;
 
-	M0_PRE(first >= memo->mem_entries);
-	M0_PRE(first <= memo->mem_entries + memo->mem_entries_nr);
+	M0_PRE(before <= memo->mem_entries_nr);
 	M0_SET0(ring);
 	ring->rgn_all = first;
-	ring->rgn_nr = memo->mem_entries_nr -
-		       (unsigned)(first - memo->mem_entries);
+	ring->rgn_nr = memo->mem_entries_nr - before;
 	for (i = 0; i < ring->rgn_nr; ++i)
 		ring->rgn_credits =
 			i == 0 ? first->ent_credits_max
