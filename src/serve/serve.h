@@ -66,12 +66,14 @@ struct m0_serve {
 	struct m0_shared_side    srv_side;
 	struct m0_shared_regions srv_regions;
 	/** By region: MDs that use it. */
-	uint32_t              *srv_region_users;
-	struct m0_lnet_runner  srv_runner;
-	struct m0_serve_table  srv_mes;
-	struct m0_serve_table  srv_mds;
-	struct m0_serve_table  srv_ops_table;
-	struct m0_serve_table  srv_eqs;
+	uint32_t             *srv_region_users;
+	struct m0_lnet_runner srv_runner;
+	struct m0_serve_table srv_mes;
+	struct m0_serve_table srv_mds;
+	struct m0_serve_table srv_ops_table;
+	struct m0_serve_table srv_eqs;
+	/** One more than the highest number of a queue so far. */
+	uint32_t               srv_eqs_end;
 	struct m0_front_relay *srv_relays;
 	/** Its bound is that of all incoming messages of the process. */
 	struct m0_lnet_eq srv_all;

@@ -42,6 +42,7 @@ int m0_serve__eq_add(struct m0_serve *srv, uint32_t nr,
 	veq->veq_taken_nr = 0;
 	M0_SET0(&srv->srv_side.shs_eqs[nr]);
 	veq->veq_is_used = true;
+	srv->srv_eqs_end = max_check(srv->srv_eqs_end, nr + 1);
 	return 0;
 }
 
@@ -102,7 +103,7 @@ int m0_serve__eqs_taken(struct m0_serve *srv)
 	if (srv->srv_state != M0_SERVE_OPEN || srv->srv_why.shy_field != NULL)
 		return 0;
 	rc = all_taken(srv);
-	for (nr = 0; rc == 0 && nr < srv->srv_eqs.vta_max; ++nr) {
+	for (nr = 0; rc == 0 && nr < srv->srv_eqs_end; ++nr) {
 		struct m0_serve_eq *veq = m0_serve__eq(srv, nr);
 
 		if (veq != NULL && veq->veq_is_used)
