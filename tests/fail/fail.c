@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fail/fail.h"
+#include "lib/slow.h"
 
 #define PATIENCE_NS (60 * M0_TIME_ONE_SECOND)
 
 enum {
 	BACK_OFF_MS = 200,
 	/** Once more, and the same call fails again. */
-	MORE_NR = 2
+	MORE_NR = 2,
+	/** Under sanitizers: so many allocations fail in turn, then each of
+	 * SLOW_STEP, alone and with others by turns. */
+	SLOW_EACH_NR = 48,
+	SLOW_STEP = 3
 };
 
 static struct m0_sim  sim;
@@ -83,6 +88,14 @@ static bool tell(const struct fail_story *story, unsigned more)
 	return came;
 }
 
+/* @return there may be more allocations. */
+static bool tell_nth(const struct fail_story *story)
+{
+	if (IS_SLOW && nth > SLOW_EACH_NR)
+		return tell(story, nth / SLOW_STEP % 2 == 0 ? 0 : MORE_NR);
+	return tell(story, 0) && tell(story, MORE_NR);
+}
+
 void fail_each(const struct fail_story *story)
 {
 	/* A first run makes all allocations that stay for good. */
@@ -99,8 +112,8 @@ void fail_each(const struct fail_story *story)
 		return;
 	}
 	do {
-		++nth;
-	} while (tell(story, 0) && tell(story, MORE_NR));
+		nth += IS_SLOW && nth >= SLOW_EACH_NR ? SLOW_STEP : 1;
+	} while (tell_nth(story));
 	if (nth <= story->fst_allocs_min)
 		fail_msg("%s: only %" PRIu64 " allocations", story->fst_name,
 			 nth - 1);

@@ -3,6 +3,7 @@
  * Requests with bulk: what was moved is there when the answer is, and whatever
  * the peer does, request and list both end.
  */
+#include "conformance/toy.h"
 #include "rt_bulk.h"
 
 static struct rt_machine *s;
@@ -41,6 +42,8 @@ RT_CASE(sizes)
 	size_t                   i;
 	int                      put;
 
+	/* A busy machine takes more than the usual 1.5 s for a packet of 16 MiB. */
+	toy_timeout_set(60 * M0_TIME_ONE_SECOND);
 	up();
 	for (i = 0; i < ARRAY_SIZE(nrs); ++i)
 		for (put = 0; put < 2; ++put) {

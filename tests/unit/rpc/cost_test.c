@@ -210,20 +210,22 @@ static void idle_client_is_small(void **state)
 	assert_int_equal(stats().rs_clients_bytes, 0);
 }
 
-/* Bytes of a client, once the answers that the transport still has are gone: their
- * server counts an answer until it has left, which the client does not wait for. */
-static m0_bcount_t bytes_settled(m0_bcount_t most)
+/* A server counts an answer until the transport has sent it, for which its client does
+ * not wait: the next question may be refused for that alone. */
+static void answers_leave(void)
 {
-	struct m0_rpc_stats now = stats();
-	unsigned            i;
+	unsigned i;
 
-	for (i = 0;
-	     i < 10000 && now.rs_clients_bytes + now.rs_replies_bytes > most;
-	     ++i) {
+	for (i = 0; i < 10000 && stats().rs_replies_bytes != 0; ++i)
 		(void)m0_nanosleep(M0_TIME_ONE_MSEC, NULL);
-		now = stats();
-	}
-	return now.rs_clients_bytes + now.rs_replies_bytes;
+	assert_int_equal(stats().rs_replies_bytes, 0);
+}
+
+/* Asks when all answers have left. */
+static int asked_alone(struct peer *p, uint32_t stream)
+{
+	answers_leave();
+	return asked(p, stream);
 }
 
 /* Streams beyond the budget of a client are refused, the others go on; and there
@@ -238,19 +240,15 @@ static void stream_beyond_budget_is_refused(void **state)
 	server_up(64 << 10, 1 << 20);
 	assert_int_equal(peer_up(&peer[0], false), 0);
 	for (stream = 1; stream <= STREAMS; ++stream) {
-		rc = asked(&peer[0], stream);
+		rc = asked_alone(&peer[0], stream);
 		assert_true(rc == 0 || rc == -EDQUOT);
 		good += rc == 0;
 	}
 	assert_in_range(good, 4, STREAMS - 1);
-	assert_int_equal(asked(&peer[0], 1), 0);
-	/* An answer on its way counts, too: when it has left, there may be room for
-	 * one more stream. */
-	for (stream = STREAMS; (rc = asked(&peer[0], stream)) == 0; ++stream)
-		assert_in_range(stream, STREAMS, STREAMS + 8);
-	assert_int_equal(rc, -EDQUOT);
-	assert_in_range(bytes_settled((64 << 10) + 2 * LARGE), 1,
-			(64 << 10) + 2 * LARGE);
+	assert_int_equal(asked_alone(&peer[0], 1), 0);
+	assert_int_equal(asked_alone(&peer[0], STREAMS), -EDQUOT);
+	answers_leave();
+	assert_in_range(stats().rs_clients_bytes, 1, 64 << 10);
 	peer_down(&peer[0]);
 	assert_int_equal(peer_up(&peer[0], false), 0);
 	assert_int_equal(asked(&peer[0], STREAMS), 0);
@@ -268,11 +266,12 @@ static void client_beyond_budget_of_all_is_refused(void **state)
 	(void)state;
 	server_up(64 << 10, 64 << 10);
 	for (i = 0; i < CLIENTS_NR; ++i) {
+		answers_leave();
 		rc[i] = peer_up(&peer[i], false);
 		assert_true(rc[i] == 0 || rc[i] == -EDQUOT);
 		good += rc[i] == 0;
 		for (stream = 1; rc[i] == 0 && stream <= STREAMS; ++stream)
-			(void)asked(&peer[i], stream);
+			(void)asked_alone(&peer[i], stream);
 	}
 	assert_in_range(stats().rs_clients_bytes, 1, 64 << 10);
 	assert_in_range(good, 1, CLIENTS_NR - 1);

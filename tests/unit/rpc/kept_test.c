@@ -147,7 +147,9 @@ static void client_up(int i, struct m0_uint128 uuid, uint64_t incarnation)
 	cfg.rc_uuid = uuid;
 	cfg.rc_incarnation = incarnation;
 	cfg.rc_resend_ns = resend_ns;
-	cfg.rc_resend_max_ns = 4 * resend_ns;
+	/* A server that drops what it has no room for is asked ten times, over
+	 * some seconds: a machine may be busy for that long. */
+	cfg.rc_resend_max_ns = 100 * resend_ns;
 	assert_int_equal(m0_rpc_machine_init(&clients[i], &dom[1], &cfg, NULL,
 					     NULL, M0_BUFFER_ANY_COLOUR, 0, 0),
 			 0);

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Receive half: what comes with a header goes where it may belong, and does so
  * or is moved. */
+#include "lib/slow.h"
 #include "rig.h"
+
+/* Under sanitizers each seventh place is cut: 7 divides no length here. */
+#define CUT_STEP (IS_SLOW ? 7u : 1u)
 
 static struct rig rig;
 
@@ -54,7 +58,7 @@ static void guess_right_is_in_place(void **state)
 	size_t                cut;
 
 	(void)state;
-	for (cut = 0; cut <= RIG_HEAD_V3 + size; ++cut) {
+	for (cut = 0; cut <= RIG_HEAD_V3 + size; cut += CUT_STEP) {
 		(void)guess_feed(M0_SOCK_V3, size, size, cut);
 		assert_int_equal(rig.rg_guess_right_nr,
 				 cut == 0 || cut > RIG_HEAD_V3);
@@ -70,7 +74,7 @@ static void guess_wrong_is_moved(void **state)
 	size_t cut;
 
 	(void)state;
-	for (cut = 0; cut <= RIG_HEAD_V4 + 300; ++cut) {
+	for (cut = 0; cut <= RIG_HEAD_V4 + 300; cut += CUT_STEP) {
 		(void)guess_feed(M0_SOCK_V4, 299, 300, cut);
 		assert_true(rig.rg_guess_wrong_nr > 0 ||
 			    (cut > 0 && cut <= RIG_HEAD_V4));
