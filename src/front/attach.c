@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A front whose node is in another process. All records were made before.
+ * A front whose node is in another process: with memory that both share, of which all
+ * records were made before, or with a pump.
  */
-#include "front/front_internal.h"
+#include "front/pump_internal.h"
 
 static struct m0_lnet *lnet_of(const struct m0_strand *strand)
 {
@@ -16,6 +17,8 @@ static m0_time_t attached_step(struct m0_strand *strand, m0_time_t now)
 	struct m0_lnet *lnet = lnet_of(strand);
 
 	M0_PRE(lnet->hm_node == NULL);
+	if (lnet->hm_pump != NULL)
+		return m0_pump__step(lnet->hm_pump, now);
 	if (m0_front__deliver(lnet))
 		lnet->hm_embed.emb_did = true;
 	m0_front__told_end(lnet);
@@ -30,12 +33,26 @@ static bool attached_ready(const struct m0_strand *strand)
 	const struct m0_lnet *lnet = lnet_of(strand);
 
 	return !m0_ring_is_empty(&lnet->hm_up) ||
-	       M0_FRONT_GET(lnet->hm_has_woken);
+	       M0_FRONT_GET(lnet->hm_has_woken) ||
+	       (lnet->hm_pump != NULL && (m0_front__is_posted(lnet) ||
+					  m0_pump__is_ready(lnet->hm_pump)));
 }
 
-static const struct m0_strand_ops attached_ops = {
+static void attached_sleep(struct m0_strand *strand, m0_time_t deadline)
+{
+	m0_pump__sleep(lnet_of(strand)->hm_pump, deadline);
+}
+
+static void attached_rouse(struct m0_strand *strand)
+{
+	m0_pump__rouse(lnet_of(strand)->hm_pump);
+}
+
+const struct m0_strand_ops m0_front__attached_ops = {
 	.so_step = attached_step,
 	.so_ready = attached_ready,
+	.so_sleep = attached_sleep,
+	.so_rouse = attached_rouse,
 };
 
 /* Makes the slots of the one chunk of a kind. */
@@ -81,7 +98,7 @@ static int chunks_add(struct m0_lnet *lnet, const struct m0_front_share *share)
 int m0_front_attach(struct m0_lnet **ret, const struct m0_lnet_cfg *cfg,
 		    const struct m0_front_share *share)
 {
-	struct m0_lnet *lnet = m0_front__new(cfg, &attached_ops);
+	struct m0_lnet *lnet = m0_front__new(cfg, &m0_front__attached_ops);
 	int             rc;
 
 	M0_PRE(share->fsh_nids_nr > 0 &&
@@ -112,6 +129,11 @@ int m0_front_attach(struct m0_lnet **ret, const struct m0_lnet_cfg *cfg,
 void m0_front_leave(struct m0_lnet *lnet)
 {
 	m0_front__lock(lnet);
+	/* The other side may have closed it. */
+	if (lnet->hm_shut && lnet->hm_pump != NULL) {
+		m0_front__posted_unlock(lnet);
+		return;
+	}
 	M0_PRE(!lnet->hm_shut);
 	lnet->hm_shut = true;
 	m0_front__post_unlock(lnet, M0_RING_CLOSE, m0_lnet_handle_none,

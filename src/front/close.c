@@ -3,7 +3,7 @@
  * Closing a node of this process: the node ends, then its thread; polled queues keep
  * the front's memory until they are gone.
  */
-#include "front/front_internal.h"
+#include "front/pump_internal.h"
 
 static void close_post(struct m0_lnet *lnet)
 {
@@ -18,7 +18,12 @@ void m0_lnet_close(struct m0_lnet *lnet)
 {
 	bool last;
 
-	M0_PRE(!m0_front__is_inside(lnet) && lnet->hm_node != NULL);
+	M0_PRE(!m0_front__is_inside(lnet));
+	if (lnet->hm_pump != NULL) {
+		m0_pump__close(lnet);
+		return;
+	}
+	M0_PRE(lnet->hm_node != NULL);
 	close_post(lnet);
 	(void)m0_front__wait(lnet, &lnet->hm_embed.emb_closed_sem,
 			     M0_TIME_NEVER);

@@ -128,8 +128,11 @@ int m0_front__array_do(struct m0_lnet *lnet, struct m0_front_control *fcl,
 	if (has)
 		rc = m0_front__block_take(lnet, fcl, &block, &bytes);
 	if (has && rc == 0) {
-		M0_ASSERT(bytes <= max_bytes);
-		memcpy(ret, block, bytes);
+		/* The node may be in another process. */
+		if (bytes <= max_bytes)
+			memcpy(ret, block, bytes);
+		else
+			rc = -EPROTO;
 		m0_free(block);
 	}
 	m0_front__control_put(lnet, fcl);

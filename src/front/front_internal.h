@@ -60,6 +60,10 @@ struct m0_front_slots {
 	uint32_t fss_used_nr;
 	/** The one freed last comes first. */
 	struct m0_front_slot *fss_free;
+	/** Attached: reserved events that are left, and those that a slot takes. NULL:
+	 * a slot takes none. */
+	uint32_t *fss_budget;
+	uint32_t  fss_events_nr;
 };
 
 /** @retval -ENOMEM */
@@ -198,6 +202,8 @@ struct m0_front_embed {
 	bool emb_did;
 	/** The step is m0_lnet_push(). */
 	bool emb_pushes;
+	/** Atomic; attached: m0_lnet_close() waits. */
+	bool emb_is_closing;
 	/** The caller steps again soon, whatever this step returns. */
 	bool emb_is_polled;
 	/** The round has only read, and delivered; the next one does the rest.
@@ -223,11 +229,15 @@ struct m0_front_nids {
 	struct m0_lnet_nid fns_nid[1 + M0_NODE_NIS_MAX];
 };
 
+struct m0_pump;
+
 struct m0_lnet {
 	struct m0_lnet_cfg hm_cfg;
 	struct m0_ring    *hm_ring;
 	/** NULL: the node is in another process. */
-	struct m0_node       *hm_node;
+	struct m0_node *hm_node;
+	/** What stands in its place; NULL: nothing, or there is a node. */
+	struct m0_pump       *hm_pump;
 	struct m0_front_embed hm_embed;
 	/** Records of each kind, on this side. */
 	struct m0_ring_view hm_records[M0_RING_TABLES_NR];
@@ -437,6 +447,9 @@ void m0_front__answered(struct m0_lnet *lnet, uint32_t nr);
  */
 int m0_front__grow(struct m0_lnet *lnet, struct m0_front_slots *slots,
 		   enum m0_ring_table table);
+/** As m0_front__grow(), and keeps hm_lock. @return false: no memory, or no room. */
+bool m0_front__grow_locked(struct m0_lnet *lnet, struct m0_front_slots *slots,
+			   enum m0_ring_table table);
 /** Strand: makes a chunk for incoming messages. @return false: no memory. */
 bool m0_front__incomings_grow(struct m0_lnet *lnet);
 /** Frees all records. */

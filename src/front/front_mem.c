@@ -4,7 +4,7 @@
  * an entry, before every message that is posted after the registration; or, if the
  * node makes the driver later, when it makes it.
  */
-#include "front/front_internal.h"
+#include "front/pump_internal.h"
 
 /** Most regions of a node. */
 enum {
@@ -29,6 +29,10 @@ struct front_mem {
 	struct m0_front_call hmr_del;
 	/** For the thread that waits for hmr_del; NULL: none does. */
 	struct m0_semaphore *hmr_sem;
+	/** Attached: for the thread that waits for the server's answer to hmr_add, and
+	 * that answer. */
+	struct m0_semaphore *hmr_add_sem;
+	int                  hmr_status;
 
 	/* The strand's. */
 	/** Deregistered before hmr_add was done. */
@@ -46,7 +50,11 @@ static void mem_add_do(struct m0_lnet *lnet, struct m0_front_call *call)
 {
 	struct front_mem *mem = container_of(call, struct front_mem, hmr_add);
 
-	if (mem->hmr_is_gone)
+	if (lnet->hm_pump != NULL)
+		m0_pump__region_do(lnet->hm_pump, M0_SHARED_REGION_ADD,
+				   mem->hmr_mem.nmm_mem.lme_region,
+				   mem->hmr_mem.nmm_mem.lme_bytes);
+	else if (mem->hmr_is_gone)
 		m0_free(mem);
 	else
 		m0_node_mem_add(lnet->hm_node, &mem->hmr_mem);
@@ -57,6 +65,11 @@ static void mem_del_do(struct m0_lnet *lnet, struct m0_front_call *call)
 	struct front_mem *mem = container_of(call, struct front_mem, hmr_del);
 	struct m0_semaphore *sem = mem->hmr_sem;
 
+	if (lnet->hm_pump != NULL) {
+		m0_pump__region_do(lnet->hm_pump, M0_SHARED_REGION_DEL,
+				   mem->hmr_mem.nmm_mem.lme_region, 0);
+		return;
+	}
 	m0_node_mem_del(lnet->hm_node, &mem->hmr_mem);
 	m0_free(mem);
 	if (sem != NULL)
@@ -90,6 +103,40 @@ static struct front_mem *find(const struct m0_lnet *lnet,
 			    : container_of(link, struct front_mem, hmr_link);
 }
 
+/* A number for a region of an attached front; 0: there is none. hm_lock is held. */
+static uint32_t region_take(struct m0_pump *pump, struct front_mem *mem)
+{
+	uint32_t max = pump->pmp_side->shs_cfg.shc_regions_max;
+	uint32_t i = 0;
+
+	while (i < max && pump->pmp_regions[i].prg_mem != NULL)
+		++i;
+	if (i == max)
+		return 0;
+	pump->pmp_regions[i].prg_mem = mem;
+	if (++pump->pmp_regions[i].prg_gen == 0)
+		++pump->pmp_regions[i].prg_gen;
+	return i + 1;
+}
+
+/* The number of a region; hm_lock is held. */
+static int region_name(struct m0_lnet *lnet, struct front_mem *mem)
+{
+	struct m0_front_mems *mems = &lnet->hm_mems;
+	uint32_t              nr;
+
+	if (lnet->hm_pump != NULL) {
+		nr = region_take(lnet->hm_pump, mem);
+		mem->hmr_mem.nmm_mem.lme_region = nr;
+		return nr == 0 ? -ENOSPC : 0;
+	}
+	/* 0 is the whole address space. */
+	if (++mems->hmz_last == 0)
+		++mems->hmz_last;
+	mem->hmr_mem.nmm_mem.lme_region = mems->hmz_last;
+	return 0;
+}
+
 /* hm_lock is held. `mem` is new; posts it if *ret is it. */
 static int mem_use(struct m0_lnet *lnet, struct front_mem *mem,
 		   struct front_mem **ret)
@@ -111,10 +158,11 @@ static int mem_use(struct m0_lnet *lnet, struct front_mem *mem,
 			 sizeof mem->hmr_key);
 	if (rc != 0)
 		return rc;
-	/* 0 is the whole address space. */
-	if (++mems->hmz_last == 0)
-		++mems->hmz_last;
-	mem->hmr_mem.nmm_mem.lme_region = mems->hmz_last;
+	rc = region_name(lnet, mem);
+	if (rc != 0) {
+		m0_hash_del(&mems->hmz_regions, &mem->hmr_link);
+		return rc;
+	}
 	m0_list_add_tail(&mems->hmz_all, &mem->hmr_all);
 	*ret = mem;
 	return 0;
@@ -158,6 +206,9 @@ int m0_front__segs_fill(struct m0_lnet *lnet, struct m0_front_md *fmd,
 	record->rmd_segs_nr = vec->ov_vec.v_nr;
 	if (vec->ov_vec.v_nr > M0_RING_SEGS_NR) {
 		fmd->fmd_segs = m0_front__slot_get(&lnet->hm_segs);
+		if (fmd->fmd_segs == NULL && lnet->hm_pump != NULL &&
+		    m0_front__grow_locked(lnet, &lnet->hm_segs, M0_RING_SEGS))
+			fmd->fmd_segs = m0_front__slot_get(&lnet->hm_segs);
 		if (fmd->fmd_segs == NULL)
 			return -ENOSPC;
 		record->rmd_long = fmd->fmd_segs->fsl_index;
@@ -171,6 +222,103 @@ int m0_front__segs_fill(struct m0_lnet *lnet, struct m0_front_md *fmd,
 			return -EFAULT;
 	return 0;
 }
+
+/* -------------------------------------------------------------- attached -- */
+
+/* The number of a region is free again. */
+static void region_put(struct m0_lnet *lnet, uint32_t nr)
+{
+	struct m0_pump *pump = lnet->hm_pump;
+
+	if (pump->pmp_host->puh_unshare != NULL)
+		pump->pmp_host->puh_unshare(pump->pmp_arg, nr);
+	m0_mutex_lock(&lnet->hm_lock);
+	pump->pmp_regions[nr - 1].prg_mem = NULL;
+	m0_mutex_unlock(&lnet->hm_lock);
+}
+
+void m0_front__mem_result(struct m0_lnet *lnet, uint32_t nr, bool is_add,
+			  int status)
+{
+	struct front_mem    *mem = lnet->hm_pump->pmp_regions[nr - 1].prg_mem;
+	struct m0_semaphore *sem = is_add ? mem->hmr_add_sem : mem->hmr_sem;
+
+	if (is_add) {
+		mem->hmr_status = status;
+	} else {
+		/* With an error the server has it still, and its number stays. */
+		if (status == 0 || status == -ENOENT || status == -ESHUTDOWN)
+			region_put(lnet, nr);
+		m0_free(mem);
+	}
+	if (sem != NULL)
+		m0_semaphore_up(sem);
+}
+
+/* One use less of a region that the server does not have. */
+static void region_undo(struct m0_lnet *lnet, struct front_mem *mem)
+{
+	bool last;
+
+	m0_front__lock(lnet);
+	last = --mem->hmr_users_nr == 0;
+	if (last) {
+		m0_hash_del(&lnet->hm_mems.hmz_regions, &mem->hmr_link);
+		m0_list_del(&mem->hmr_all);
+	}
+	m0_mutex_unlock(&lnet->hm_lock);
+	if (!last)
+		return;
+	region_put(lnet, mem->hmr_mem.nmm_mem.lme_region);
+	m0_free(mem);
+}
+
+/* A step cannot wait for the answer: MDs in the memory are refused if it fails. */
+static int region_register(struct m0_lnet *lnet, struct front_mem *mem)
+{
+	const struct m0_lnd_mem *lme = &mem->hmr_mem.nmm_mem;
+	const struct m0_pump    *pump = lnet->hm_pump;
+	struct m0_semaphore      sem;
+	bool                     waits = !m0_front__is_inside(lnet);
+	int                      rc = 0;
+
+	if (pump->pmp_host->puh_share != NULL)
+		rc = pump->pmp_host->puh_share(pump->pmp_arg, lme->lme_region,
+					       lme->lme_addr, lme->lme_bytes);
+	if (rc != 0) {
+		region_undo(lnet, mem);
+		return rc;
+	}
+	(void)m0_semaphore_init(&sem, 0);
+	mem->hmr_add_sem = waits ? &sem : NULL;
+	m0_front__lock(lnet);
+	m0_front__call_unlock(lnet, &mem->hmr_add);
+	if (waits) {
+		(void)m0_front__wait(lnet, &sem, M0_TIME_NEVER);
+		rc = mem->hmr_status;
+	}
+	m0_semaphore_fini(&sem);
+	if (rc != 0)
+		region_undo(lnet, mem);
+	return rc;
+}
+
+/* The server has to be asked, since the memory may be gone afterwards. */
+static void region_deregister(struct m0_lnet *lnet, struct front_mem *mem)
+{
+	struct m0_semaphore sem;
+	bool                waits = !m0_front__is_inside(lnet);
+
+	(void)m0_semaphore_init(&sem, 0);
+	mem->hmr_sem = waits ? &sem : NULL;
+	m0_front__lock(lnet);
+	m0_front__call_unlock(lnet, &mem->hmr_del);
+	if (waits)
+		(void)m0_front__wait(lnet, &sem, M0_TIME_NEVER);
+	m0_semaphore_fini(&sem);
+}
+
+/* ------------------------------------------------------------------------ */
 
 int m0_lnet_mem_register(struct m0_lnet *lnet, void *addr, size_t bytes)
 {
@@ -193,6 +341,10 @@ int m0_lnet_mem_register(struct m0_lnet *lnet, void *addr, size_t bytes)
 	mem->hmr_del.ca_do = mem_del_do;
 	m0_front__lock(lnet);
 	rc = mem_use(lnet, mem, &used);
+	if (used == mem && lnet->hm_pump != NULL) {
+		m0_mutex_unlock(&lnet->hm_lock);
+		return region_register(lnet, mem);
+	}
 	/* The node of another process was told by who shares the memory. */
 	if (used == mem && lnet->hm_node == NULL) {
 		m0_mutex_unlock(&lnet->hm_lock);
@@ -238,7 +390,10 @@ void m0_lnet_mem_deregister(struct m0_lnet *lnet, void *addr, size_t bytes)
 	m0_list_del(&mem->hmr_all);
 	if (lnet->hm_node == NULL) {
 		m0_mutex_unlock(&lnet->hm_lock);
-		m0_free(mem);
+		if (lnet->hm_pump != NULL)
+			region_deregister(lnet, mem);
+		else
+			m0_free(mem);
 		return;
 	}
 	if (m0_front__is_inside(lnet)) {

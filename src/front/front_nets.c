@@ -1,10 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Networks added and removed: requests to the node. */
-#include "front/front_internal.h"
+#include "front/pump_internal.h"
 #include "m0/lnet_tune.h"
 
+static bool nids_ok(const struct m0_lnet_nid *nids, size_t bytes)
+{
+	size_t nr = bytes / sizeof nids[0];
+	size_t i;
+
+	if (nr == 0 || bytes % sizeof nids[0] != 0 ||
+	    bytes > sizeof((struct m0_front_nids){ 0 }.fns_nid))
+		return false;
+	for (i = 0; i < nr; ++i)
+		if (nids[i].ln_size > sizeof nids[i].ln_addr - 4)
+			return false;
+	return true;
+}
+
 /* Asks the node for its NIDs. Answers may overtake each other: the newest counts. */
-static int nids_renew(struct m0_lnet *lnet)
+int m0_front__nids_renew(struct m0_lnet *lnet)
 {
 	struct m0_front_control *fcl;
 	void                    *nids = NULL;
@@ -22,10 +36,15 @@ static int nids_renew(struct m0_lnet *lnet)
 	m0_front__control_put(lnet, fcl);
 	if (rc != 0)
 		return rc;
-	M0_ASSERT(bytes > 0 && bytes <= sizeof lnet->hm_nids.fns_nid);
+	/* The node may be in another process. */
+	if (!nids_ok(nids, bytes)) {
+		m0_free(nids);
+		return -EPROTO;
+	}
 	m0_front__lock(lnet);
 	/* The number of changes may wrap around. */
-	if ((int32_t)(version - lnet->hm_nids.fns_version) > 0) {
+	if (lnet->hm_nids.fns_nr == 0 ||
+	    (int32_t)(version - lnet->hm_nids.fns_version) > 0) {
 		memcpy(lnet->hm_nids.fns_nid, nids, bytes);
 		lnet->hm_nids.fns_nr =
 			(unsigned)(bytes / sizeof lnet->hm_nids.fns_nid[0]);
@@ -58,7 +77,7 @@ static int net_change(struct m0_lnet *lnet, enum m0_ring_verb verb,
 	m0_front__control_put(lnet, fcl);
 	if (rc != 0)
 		return rc;
-	rc = nids_renew(lnet);
+	rc = m0_front__nids_renew(lnet);
 	return rc == 0 ? 0
 		       : m0_node_why(why, rc,
 				     "the change is made, but the node cannot "

@@ -2,7 +2,7 @@
 /*
  * Opening a node in this process.
  */
-#include "front/front_internal.h"
+#include "front/pump_internal.h"
 #include "m0/lnet_route.h"
 
 enum {
@@ -10,7 +10,7 @@ enum {
 	ROUTERS_TICK_NS = 2 * 1000 * 1000
 };
 
-static int ring_make(struct m0_lnet *lnet)
+int m0_front__ring_make(struct m0_lnet *lnet)
 {
 	size_t bytes = m0_front__ring_bytes(lnet);
 
@@ -100,7 +100,7 @@ static int memory_init(struct m0_lnet *lnet)
 	M0_ALLOC_ARR(lnet->hm_lazy, lnet->hm_cfg.lc_portals_nr);
 	if (lnet->hm_lazy == NULL)
 		return -ENOMEM;
-	rc = ring_make(lnet);
+	rc = m0_front__ring_make(lnet);
 	if (rc == 0)
 		rc = m0_front__slots_make(lnet, 0);
 	if (rc == 0)

@@ -4,7 +4,7 @@
  * sleep: awake, it hears the bell by itself (so_ready). An inline node has nobody to
  * be woken but who polls its descriptor, or sleeps in it.
  */
-#include "front/front_internal.h"
+#include "front/pump_internal.h"
 
 void m0_front__lock(struct m0_lnet *lnet)
 {
@@ -21,9 +21,12 @@ void m0_front__wake(struct m0_lnet *lnet)
 	struct m0_strand *strand = &lnet->hm_embed.emb_strand;
 
 	/* A node in another process looks by itself. */
-	if (lnet->hm_node == NULL)
+	if (lnet->hm_node == NULL && lnet->hm_pump == NULL)
 		return;
-	if (M0_FRONT_GET(lnet->hm_inline)) {
+	if (M0_FRONT_GET(lnet->hm_inline) && lnet->hm_pump != NULL) {
+		if (M0_FRONT_GET(lnet->hm_sleeps))
+			m0_pump__rouse(lnet->hm_pump);
+	} else if (M0_FRONT_GET(lnet->hm_inline)) {
 		if (M0_FRONT_GET(lnet->hm_sleeps) ||
 		    M0_FRONT_GET(lnet->hm_has_fd))
 			lnet->hm_node->nod_reactor->rtr_ops->rtro_rouse(
@@ -68,7 +71,8 @@ void m0_front__post_unlock(struct m0_lnet *lnet, enum m0_ring_opcode opcode,
 
 void m0_front__call_unlock(struct m0_lnet *lnet, struct m0_front_call *call)
 {
-	M0_PRE(call->ca_do != NULL && lnet->hm_node != NULL);
+	M0_PRE(call->ca_do != NULL &&
+	       (lnet->hm_node != NULL || lnet->hm_pump != NULL));
 	m0_list_link_init(&call->ca_link);
 	call->ca_place.rgp_waits = false;
 	m0_list_add_tail(&lnet->hm_calls, &call->ca_link);

@@ -81,12 +81,15 @@ static void parts_free(enum m0_ring_table table, const struct parts *parts)
 
 /* Makes the records and the node's structs; the caller has made the slots.
  * @return false  there is no memory for all three: nothing is left. */
-static bool parts_make(enum m0_ring_table table, struct parts *parts)
+static bool parts_make(const struct m0_lnet *lnet, enum m0_ring_table table,
+		       struct parts *parts)
 {
+	bool has_node = lnet->hm_node != NULL;
+
 	parts->gp_records = records_alloc(table);
-	parts->gp_things = m0_node_chunk(table);
+	parts->gp_things = has_node ? m0_node_chunk(table) : NULL;
 	if (parts->gp_slots != NULL && parts->gp_records != NULL &&
-	    parts->gp_things != NULL)
+	    (parts->gp_things != NULL || !has_node))
 		return true;
 	parts_free(table, parts);
 	return false;
@@ -98,6 +101,8 @@ static void parts_add(struct m0_lnet *lnet, enum m0_ring_table table,
 {
 	M0_ASSERT(lnet->hm_records[table].rvi_chunks[chunk_nr] == NULL);
 	lnet->hm_records[table].rvi_chunks[chunk_nr] = parts->gp_records;
+	if (lnet->hm_node == NULL)
+		return;
 	m0_node_chunk_add(lnet->hm_node, table, chunk_nr, parts->gp_records,
 			  parts->gp_things);
 }
@@ -109,11 +114,11 @@ int m0_front__grow(struct m0_lnet *lnet, struct m0_front_slots *slots,
 	bool         ok;
 
 	M0_PRE_EX(m0_mutex_is_locked(&lnet->hm_lock));
-	if (lnet->hm_node == NULL)
+	if (lnet->hm_node == NULL && lnet->hm_pump == NULL)
 		return -ENOMEM;
 	m0_mutex_unlock(&lnet->hm_lock);
 	parts.gp_slots = m0_front__slots_chunk(slots);
-	ok = parts_make(table, &parts);
+	ok = parts_make(lnet, table, &parts);
 	m0_mutex_lock(&lnet->hm_lock);
 	/* Another thread may have made the last one meanwhile. */
 	if (ok && !lnet->hm_shut && slots->fss_nr < slots->fss_max) {
@@ -130,17 +135,36 @@ int m0_front__grow(struct m0_lnet *lnet, struct m0_front_slots *slots,
 	return lnet->hm_shut ? -ESHUTDOWN : 0;
 }
 
+bool m0_front__grow_locked(struct m0_lnet *lnet, struct m0_front_slots *slots,
+			   enum m0_ring_table table)
+{
+	struct parts parts;
+
+	M0_PRE_EX(m0_mutex_is_locked(&lnet->hm_lock));
+	if (slots->fss_nr == slots->fss_max)
+		return false;
+	parts.gp_slots = m0_front__slots_chunk(slots);
+	if (!parts_make(lnet, table, &parts)) {
+		if (parts.gp_slots != NULL)
+			m0_front__slots_chunk_free(slots, parts.gp_slots);
+		return false;
+	}
+	parts_add(lnet, table, slots->fss_nr / M0_RING_CHUNK_NR, &parts);
+	m0_front__slots_grow(slots, parts.gp_slots);
+	return true;
+}
+
 bool m0_front__incomings_grow(struct m0_lnet *lnet)
 {
 	struct m0_ring_view *view = &lnet->hm_incomings;
 	size_t bytes = sizeof(struct m0_front_incoming) * M0_RING_CHUNK_NR;
 	struct parts parts;
 
-	M0_PRE(lnet->hm_node != NULL);
+	M0_PRE(lnet->hm_node != NULL || lnet->hm_pump != NULL);
 	if (lnet->hm_embed.emb_incoming_chunks_nr == view->rvi_chunks_max)
 		return false;
 	parts.gp_slots = m0_alloc_aligned(bytes, 6);
-	if (!parts_make(M0_RING_INCOMINGS, &parts)) {
+	if (!parts_make(lnet, M0_RING_INCOMINGS, &parts)) {
 		if (parts.gp_slots != NULL)
 			m0_free_aligned(parts.gp_slots, bytes, 6);
 		return false;

@@ -64,12 +64,13 @@ struct m0_front_md *m0_front__md_find(struct m0_lnet       *lnet,
 	return fmd;
 }
 
-/* No slot is free: has one made, or what has been told given back. hm_lock. */
+/* No slot is free, or no event can be reserved for it: has one made, or what has been
+ * told given back. hm_lock. */
 static __attribute__((__noinline__)) int slot_make(struct m0_lnet        *lnet,
 						   struct m0_front_slots *slots,
 						   enum m0_ring_table     table)
 {
-	if (m0_front__slots_are_full(slots))
+	if (m0_front__slots_are_full(slots) || slots->fss_free != NULL)
 		return m0_front__told_take(lnet) &&
 				       !m0_front__slots_are_full(slots)
 			       ? 0

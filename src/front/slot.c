@@ -110,6 +110,11 @@ struct m0_front_slot *m0_front__slot_get(struct m0_front_slots *slots)
 
 	if (slot == NULL)
 		return NULL;
+	if (M0_UNLIKELY(slots->fss_budget != NULL)) {
+		if (*slots->fss_budget < slots->fss_events_nr)
+			return NULL;
+		*slots->fss_budget -= slots->fss_events_nr;
+	}
 	M0_ASSERT_EX(!slot->fsl_used && slot->fsl_gen < UINT32_MAX);
 	M0_ASSERT_EX(slots->fss_used_nr < slots->fss_max);
 	slots->fss_free = slot->fsl_next;
@@ -126,6 +131,8 @@ void m0_front__slot_put(struct m0_front_slots *slots,
 	slot->fsl_used = false;
 	M0_PRE_EX(slot->fsl_index < slots->fss_nr);
 	M0_ASSERT_EX(slots->fss_used_nr > 0);
+	if (M0_UNLIKELY(slots->fss_budget != NULL))
+		*slots->fss_budget += slots->fss_events_nr;
 	if (slot->fsl_gen == UINT32_MAX)
 		return;
 	--slots->fss_used_nr;

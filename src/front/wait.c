@@ -3,7 +3,7 @@
  * Steps that the caller of a function makes on an inline node, and waits of the
  * application. The step itself is reached through the strand's table.
  */
-#include "front/front_internal.h"
+#include "front/pump_internal.h"
 
 /*
  * A thread that posts after hm_sleeps was set wakes the sleeper; earlier posts
@@ -24,6 +24,8 @@ static void inline_sleep(struct m0_lnet *lnet, const struct m0_semaphore *sem,
 		    node->nod_reactor->rtr_ops->rtro_sleep != NULL)
 			node->nod_reactor->rtr_ops->rtro_sleep(
 				node->nod_reactor, until);
+		else if (lnet->hm_pump != NULL)
+			m0_pump__sleep(lnet->hm_pump, until);
 		else
 			m0_time_sleep(
 				min64u(until, m0_time_from_now(0, 1000000)));
@@ -117,9 +119,14 @@ bool m0_lnet_progress(struct m0_lnet *lnet)
  */
 void m0_lnet_push(struct m0_lnet *lnet)
 {
-	if (lnet->hm_node != NULL && M0_FRONT_GET(lnet->hm_inline) &&
-	    m0_front__is_posted(lnet) &&
+	if ((lnet->hm_node != NULL || lnet->hm_pump != NULL) &&
+	    M0_FRONT_GET(lnet->hm_inline) && m0_front__is_posted(lnet) &&
 	    !__atomic_exchange_n(&lnet->hm_stepping, true, __ATOMIC_ACQUIRE)) {
+		if (lnet->hm_pump != NULL) {
+			lnet->hm_embed.emb_pushes = true;
+			(void)inline_step(lnet, m0_time_cached());
+			return;
+		}
 		lnet->hm_embed.emb_pushes = lnet->hm_embed.emb_step_now > 0 &&
 					    !M0_FRONT_GET(lnet->hm_has_fd);
 		lnet->hm_node->nod_reactor->rtr_looked =

@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Life of an attached front, and its step.
+ */
+#include "front/pump_internal.h"
+
+enum {
+	/** Passes of a step, before other threads get the processor. */
+	PASSES_MAX = 8
+};
+
+/* ------------------------------------------------------------------ step -- */
+
+static bool server_is_gone(const struct m0_pump *pump)
+{
+	return __atomic_load_n(&pump->pmp_is_gone, __ATOMIC_ACQUIRE) ||
+	       __atomic_load_n(&pump->pmp_side->shs_words->shw_state.shl_word,
+			       __ATOMIC_ACQUIRE) >= M0_SHARED_CLOSED;
+}
+
+/* Posts what the server has put. What it put before it ended is taken first. */
+static bool up(struct m0_pump *pump)
+{
+	bool gone = m0_pump__is_open(pump) && server_is_gone(pump);
+	bool any = m0_pump__is_open(pump) && m0_pump__up(pump);
+
+	if (gone && m0_pump__is_open(pump) &&
+	    m0_shared_ready(pump->pmp_side, NULL) <= 0)
+		m0_pump__end(pump);
+	if (!m0_pump__is_open(pump) && pump->pmp_has_ends)
+		any |= m0_pump__ends_post(pump);
+	return any;
+}
+
+/* m0_lnet_close() waits until all has been told. */
+static void close_look(struct m0_pump *pump)
+{
+	struct m0_lnet *lnet = pump->pmp_lnet;
+
+	if (pump->pmp_is_told || m0_pump__is_open(pump) ||
+	    !M0_FRONT_GET(lnet->hm_embed.emb_is_closing) ||
+	    pump->pmp_has_ends || !m0_ring_is_empty(&lnet->hm_up) ||
+	    !m0_ring_is_empty(&pump->pmp_down))
+		return;
+	m0_front__told_end(lnet);
+	pump->pmp_is_told = true;
+	m0_semaphore_up(&lnet->hm_embed.emb_closed_sem);
+}
+
+m0_time_t m0_pump__step(struct m0_pump *pump, m0_time_t now)
+{
+	struct m0_lnet *lnet = pump->pmp_lnet;
+	bool            any = true;
+	unsigned        i;
+
+	if (lnet->hm_embed.emb_pushes) {
+		(void)m0_pump__down(pump);
+		return M0_TIME_IMMEDIATELY;
+	}
+	for (i = 0; any && i < PASSES_MAX; ++i) {
+		any = up(pump);
+		if (m0_front__deliver(lnet))
+			lnet->hm_embed.emb_did = true;
+		m0_front__told_end(lnet);
+		any |= m0_pump__down(pump);
+		any |= m0_front__runners_run(lnet, now) &&
+		       m0_front__is_posted(lnet);
+	}
+	if (m0_pump__is_open(pump))
+		m0_pump__eqs_copy(pump);
+	close_look(pump);
+	return any ? now : lnet->hm_run_at;
+}
+
+bool m0_pump__is_ready(struct m0_pump *pump)
+{
+	if (!m0_pump__is_open(pump))
+		return pump->pmp_has_ends;
+	return server_is_gone(pump) ||
+	       m0_shared_ready(pump->pmp_side, NULL) != 0;
+}
+
+void m0_pump__sleep(struct m0_pump *pump, m0_time_t deadline)
+{
+	struct m0_shared_side       *side = pump->pmp_side;
+	const struct m0_shared_host *host = side->shs_host;
+	uint32_t                     bits = M0_SHARED_ENTRIES;
+
+	/* Nobody is there to be waited for. */
+	if (!m0_pump__is_open(pump)) {
+		m0_time_sleep(min64u(deadline,
+				     m0_time_from_now(0, M0_TIME_ONE_MSEC)));
+		return;
+	}
+	if (pump->pmp_waits_room)
+		bits |= M0_SHARED_ROOM;
+	if (!m0_shared_sleep_begin(side, bits))
+		return;
+	if (!host->shh_is_dead(side->shs_host_arg) && !server_is_gone(pump)) {
+		++side->shs_waits_nr;
+		(void)host->shh_wait(side->shs_host_arg, deadline);
+	}
+	m0_shared_sleep_end(side);
+	if (host->shh_is_dead(side->shs_host_arg))
+		__atomic_store_n(&pump->pmp_is_gone, true, __ATOMIC_RELEASE);
+}
+
+void m0_pump__rouse(struct m0_pump *pump)
+{
+	if (pump->pmp_host->puh_rouse != NULL)
+		pump->pmp_host->puh_rouse(pump->pmp_arg);
+}
+
+void m0_pump_end(struct m0_lnet *lnet)
+{
+	__atomic_store_n(&lnet->hm_pump->pmp_is_gone, true, __ATOMIC_RELEASE);
+	m0_front__wake(lnet);
+}
+
+bool m0_pump_is_ended(const struct m0_lnet *lnet)
+{
+	return __atomic_load_n(&lnet->hm_pump->pmp_state, __ATOMIC_ACQUIRE) !=
+	       M0_PUMP_OPEN;
+}
+
+int m0_pump_nids_get(struct m0_lnet *lnet)
+{
+	return m0_front__nids_renew(lnet);
+}
+
+/* ------------------------------------------------------------------ life -- */
+
+static void pump_free(struct m0_pump *pump)
+{
+	m0_free(pump->pmp_mes);
+	m0_free(pump->pmp_mds);
+	m0_free(pump->pmp_ops);
+	m0_free(pump->pmp_eqs);
+	m0_free(pump->pmp_controls);
+	m0_free(pump->pmp_regions);
+	m0_free(pump);
+}
+
+/* Numbers of the front are those of the area. */
+static void slots_bound(struct m0_front_slots *slots, uint32_t max,
+			uint32_t *budget, uint32_t events_nr)
+{
+	slots->fss_max = min_check(slots->fss_max, max);
+	slots->fss_budget = budget;
+	slots->fss_events_nr = events_nr;
+}
+
+/*
+ * The slots have the reserved events of what has a slot, so an operation that was
+ * accepted finds them.
+ */
+static void bounds_set(struct m0_pump *pump)
+{
+	const struct m0_shared_cfg *cfg = &pump->pmp_side->shs_cfg;
+	struct m0_lnet             *lnet = pump->pmp_lnet;
+	uint32_t                   *budget = &pump->pmp_budget;
+
+	*budget = cfg->shc_reserved_nr - M0_PUMP_OTHERS_NR;
+	slots_bound(&lnet->hm_mes, cfg->shc_mes_max, budget, 1);
+	slots_bound(&lnet->hm_mds, cfg->shc_mds_max, budget, 1);
+	slots_bound(&lnet->hm_ops, cfg->shc_ops_max, budget,
+		    M0_PUMP_OP_EVENTS_NR);
+	slots_bound(&lnet->hm_controls, cfg->shc_controls_nr, budget, 1);
+	slots_bound(&lnet->hm_eq_slots, cfg->shc_eqs_max, NULL, 0);
+}
+
+static int tables_make(struct m0_pump *pump)
+{
+	const struct m0_lnet *lnet = pump->pmp_lnet;
+
+	M0_ALLOC_ARR(pump->pmp_mes, lnet->hm_mes.fss_max);
+	M0_ALLOC_ARR(pump->pmp_mds, lnet->hm_mds.fss_max);
+	M0_ALLOC_ARR(pump->pmp_ops, lnet->hm_ops.fss_max);
+	M0_ALLOC_ARR(pump->pmp_eqs, lnet->hm_eq_slots.fss_max);
+	M0_ALLOC_ARR(pump->pmp_controls, lnet->hm_controls.fss_max);
+	M0_ALLOC_ARR(pump->pmp_regions,
+		     pump->pmp_side->shs_cfg.shc_regions_max);
+	return pump->pmp_mes == NULL || pump->pmp_mds == NULL ||
+			       pump->pmp_ops == NULL || pump->pmp_eqs == NULL ||
+			       pump->pmp_controls == NULL ||
+			       pump->pmp_regions == NULL
+		       ? -ENOMEM
+		       : 0;
+}
+
+/* Polled queues keep their events in the records, so there may be as many as all of
+ * them have room for. */
+static int incomings_bound(struct m0_pump *pump)
+{
+	const struct m0_shared_cfg *cfg = &pump->pmp_side->shs_cfg;
+	struct m0_lnet             *lnet = pump->pmp_lnet;
+	uint32_t                    max;
+	int                         rc;
+
+	max = (uint32_t)min64u((uint64_t)cfg->shc_eqs_max *
+					       cfg->shc_incoming_nr +
+				       M0_RING_ENTRIES_NR,
+			       M0_SHARED_OBJECTS_MAX);
+	m0_ring_view_fini(&lnet->hm_incomings);
+	rc = m0_ring_view_init(&lnet->hm_incomings, max);
+	m0_ring_view_fini(&lnet->hm_records[M0_RING_INCOMINGS]);
+	if (rc == 0)
+		rc = m0_ring_view_init(&lnet->hm_records[M0_RING_INCOMINGS],
+				       max);
+	return rc;
+}
+
+static int front_init(struct m0_pump *pump, const struct m0_lnet_nid *nids,
+		      unsigned nids_nr)
+{
+	struct m0_lnet *lnet = pump->pmp_lnet;
+	int             rc;
+
+	M0_ALLOC_ARR(lnet->hm_lazy, lnet->hm_cfg.lc_portals_nr);
+	if (lnet->hm_lazy == NULL)
+		return -ENOMEM;
+	lnet->hm_nids.fns_nr = nids_nr;
+	if (nids_nr > 0)
+		memcpy(lnet->hm_nids.fns_nid, nids, nids_nr * sizeof nids[0]);
+	rc = m0_front__ring_make(lnet);
+	if (rc == 0)
+		rc = m0_front__slots_make(lnet, 0);
+	if (rc == 0)
+		rc = m0_front__records_init(lnet);
+	if (rc == 0)
+		rc = incomings_bound(pump);
+	if (rc != 0)
+		return rc;
+	m0_ring_in_init(&pump->pmp_down, &lnet->hm_ring->rng_down);
+	m0_ring_out_init(&pump->pmp_up, &lnet->hm_ring->rng_up);
+	bounds_set(pump);
+	return tables_make(pump);
+}
+
+static void pump_undo(struct m0_pump *pump)
+{
+	struct m0_lnet *lnet = pump->pmp_lnet;
+
+	lnet->hm_pump = NULL;
+	m0_strand_fini(&lnet->hm_embed.emb_strand);
+	m0_front__free(lnet);
+	pump_free(pump);
+}
+
+int m0_pump_open(struct m0_lnet **ret, const struct m0_lnet_cfg *cfg,
+		 struct m0_shared_side *side, const struct m0_lnet_nid *nids,
+		 unsigned nids_nr, const struct m0_pump_host *host, void *arg)
+{
+	struct m0_pump *pump;
+	struct m0_lnet *lnet;
+	int             rc;
+
+	M0_PRE(side->shs_role == M0_SHARED_CLIENT);
+	M0_PRE(nids_nr <= ARRAY_SIZE(lnet->hm_nids.fns_nid));
+	if (side->shs_cfg.shc_control_bytes < sizeof(struct m0_ring_control))
+		return -EINVAL;
+	M0_ALLOC_PTR(pump);
+	lnet = m0_front__new(cfg, &m0_front__attached_ops);
+	if (pump == NULL || lnet == NULL) {
+		if (lnet != NULL) {
+			m0_strand_fini(&lnet->hm_embed.emb_strand);
+			m0_front__free(lnet);
+		}
+		m0_free(pump);
+		return -ENOMEM;
+	}
+	lnet->hm_cfg.lc_portals_nr = side->shs_cfg.shc_portals_nr;
+	lnet->hm_pump = pump;
+	pump->pmp_lnet = lnet;
+	pump->pmp_side = side;
+	pump->pmp_host = host;
+	pump->pmp_arg = arg;
+	pump->pmp_req.srq_opcode = M0_SHARED_CLOSE;
+	rc = front_init(pump, nids, nids_nr);
+	if (rc == 0)
+		*ret = lnet;
+	else
+		pump_undo(pump);
+	return rc;
+}
+
+void m0_pump__close(struct m0_lnet *lnet)
+{
+	struct m0_pump *pump = lnet->hm_pump;
+	bool            last;
+
+	M0_FRONT_SET(lnet->hm_embed.emb_is_closing, true);
+	m0_front_leave(lnet);
+	(void)m0_front__wait(lnet, &lnet->hm_embed.emb_closed_sem,
+			     M0_TIME_NEVER);
+	m0_os_zero_wait(&lnet->hm_embed.emb_controls_nr);
+	if (!M0_FRONT_GET(lnet->hm_inline))
+		m0_os_cpus_stop(&lnet->hm_embed.emb_cpus);
+	m0_strand_fini(&lnet->hm_embed.emb_strand);
+	m0_mutex_lock(&lnet->hm_lock);
+	m0_front__eqs_leave(lnet);
+	M0_FRONT_SET(lnet->hm_dead, true);
+	/* Slots of events that are still queued go back without it. */
+	lnet->hm_mes.fss_budget = NULL;
+	lnet->hm_mds.fss_budget = NULL;
+	lnet->hm_ops.fss_budget = NULL;
+	lnet->hm_controls.fss_budget = NULL;
+	last = m0_list_is_empty(&lnet->hm_eqs);
+	m0_mutex_unlock(&lnet->hm_lock);
+	if (pump->pmp_host->puh_closed != NULL)
+		pump->pmp_host->puh_closed(pump->pmp_arg);
+	if (last)
+		m0_front__free(lnet);
+	pump_free(pump);
+}

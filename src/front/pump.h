@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * The pump: it stands where the node stands for a front whose node is in another
+ * process. It takes what the front posts, and puts it into the memory that the process
+ * shares with the server of that node (ring/shared.h); and it posts the events that the
+ * server has put. docs/ring.md is the specification of the shared memory.
+ *
+ * Nothing that the server writes is trusted: whatever breaks the rules is as the death
+ * of the server. Then every operation, MD, ME and request ends once, with -ESHUTDOWN.
+ *
+ * The pump runs in the step of the front: m0_lnet_progress() and the like.
+ */
+#ifndef M0_SRC_FRONT_PUMP_H
+#define M0_SRC_FRONT_PUMP_H
+
+#include "m0/lnet_run.h"
+#include "ring/shared.h"
+
+/** What the pump needs besides struct m0_shared_host. shh_wait() of that ends also by
+ * puh_rouse(). */
+struct m0_pump_host {
+	/**
+	 * Hands the memory of region `nr` to the server, which is asked to map it
+	 * afterwards. The thread that registers the memory. NULL: the server has it.
+	 * @return 0 or a negative errno
+	 */
+	int (*puh_share)(void *arg, uint32_t nr, void *addr, uint64_t bytes);
+	/** The server does not have region `nr` any more, or has never mapped it; NULL:
+	 * does nothing. Any thread. */
+	void (*puh_unshare)(void *arg, uint32_t nr);
+	/** Makes the present or the next shh_wait() of this process end; NULL: the
+	 * front has one thread. Any thread. */
+	void (*puh_rouse)(void *arg);
+	/** The attachment has ended. `why` has the reason if the server has broken the
+	 * rules, for the log; else its field is NULL. Once. In a step; NULL: does
+	 * nothing. */
+	void (*puh_ended)(void *arg, const struct m0_shared_why *why);
+	/** m0_lnet_close() has ended: side, area and host are not used any more. NULL:
+	 * does nothing. */
+	void (*puh_closed)(void *arg);
+};
+
+/**
+ * Makes a front that is attached by `side`. m0_lnet_close() ends it.
+ * @param cfg   of the front; the area bounds the numbers of objects.
+ * @param side  the client's, joined; it stays where it is until puh_closed().
+ * @param nids  NIDs of the node, `0@lo` first; with 0 of them m0_pump_nids_get() is due.
+ * @retval -EINVAL  the area is too small. @retval -ENOMEM
+ */
+int m0_pump_open(struct m0_lnet **ret, const struct m0_lnet_cfg *cfg,
+		 struct m0_shared_side *side, const struct m0_lnet_nid *nids,
+		 unsigned nids_nr, const struct m0_pump_host *host, void *arg);
+/**
+ * Asks the node for its NIDs, and waits for the answer.
+ * @retval -ESHUTDOWN, -ENOMEM, -EPROTO
+ */
+int m0_pump_nids_get(struct m0_lnet *lnet);
+/** The server is gone: the next step ends what is outstanding. Any thread. */
+void m0_pump_end(struct m0_lnet *lnet);
+/** Has the attachment ended? */
+bool m0_pump_is_ended(const struct m0_lnet *lnet);
+
+#endif /* M0_SRC_FRONT_PUMP_H */

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * The pump: what its files share. All of it belongs to the thread that steps, but for
+ * what says otherwise.
+ */
+#ifndef M0_SRC_FRONT_PUMP_INTERNAL_H
+#define M0_SRC_FRONT_PUMP_INTERNAL_H
+
+#include "front/front_internal.h"
+#include "front/pump.h"
+#include "ring/shared_entry.h"
+
+enum {
+	/** Requests about event queues and regions that have no answer yet. So many
+	 * reserved events are kept for them. */
+	M0_PUMP_OTHERS_NR = 4,
+	/** Reserved events of an operation, without its MD's. */
+	M0_PUMP_OP_EVENTS_NR = 3,
+	/** Largest answer to a control request. */
+	M0_PUMP_BLOCK_MAX = 1 << 26
+};
+
+/* A generation of 0 says that nothing of this number is on the other side. */
+
+struct m0_pump_md {
+	uint32_t pmd_gen;
+	/** Number of its event queue plus 1; 0: none. */
+	uint32_t pmd_eq;
+	/** As the attachment ends: operations that have an event to come. */
+	uint32_t pmd_ops_nr;
+};
+
+struct m0_pump_op {
+	uint32_t pop_gen;
+	uint32_t pop_md;
+	uint32_t pop_md_gen;
+	/** Reserved events that have not come. */
+	uint8_t pop_claims_nr;
+	bool    pop_is_get;
+	/** Has an ACK or a REPLY to come, or had it. */
+	bool pop_is_answered;
+	bool pop_had_send;
+	bool pop_had_answer;
+};
+
+struct m0_pump_eq {
+	/** Generation of the queue that the server has. */
+	uint32_t peq_gen;
+	/** Incoming messages posted to the front. */
+	uint32_t peq_had_nr;
+	/** A barrier is on its way. */
+	bool peq_passes;
+};
+
+struct m0_pump_control {
+	uint32_t pct_gen;
+	uint32_t pct_verb;
+};
+
+/** A request about an event queue or a region. */
+struct m0_pump_other {
+	/** 0: none. */
+	uint32_t pot_opcode;
+	uint32_t pot_nr;
+};
+
+struct m0_pump_region {
+	/** Under hm_lock. NULL: the number is free. */
+	void    *prg_mem;
+	uint32_t prg_gen;
+};
+
+enum m0_pump_state {
+	M0_PUMP_OPEN,
+	/** Nothing is on the other side any more. */
+	M0_PUMP_ENDED
+};
+
+struct m0_pump {
+	struct m0_lnet            *pmp_lnet;
+	struct m0_shared_side     *pmp_side;
+	const struct m0_pump_host *pmp_host;
+	void                      *pmp_arg;
+	struct m0_ring_in          pmp_down;
+	struct m0_ring_out         pmp_up;
+	/** Under hm_lock: reserved events that slots may take. */
+	uint32_t pmp_budget;
+	/** Atomic: the server is gone. */
+	bool pmp_is_gone;
+	/** Atomic. */
+	enum m0_pump_state pmp_state;
+	/** An entry of the front waits for room in the shared queue. */
+	bool pmp_waits_room;
+	/** m0_lnet_close() waits, and was told. */
+	bool pmp_is_told;
+	/** What is to be ended, and was not, for want of room. */
+	bool                     pmp_has_ends;
+	struct m0_shared_why     pmp_why;
+	uint32_t                *pmp_mes;
+	struct m0_pump_md       *pmp_mds;
+	struct m0_pump_op       *pmp_ops;
+	struct m0_pump_eq       *pmp_eqs;
+	struct m0_pump_control  *pmp_controls;
+	struct m0_pump_region   *pmp_regions;
+	/** Event queues used so far have lower numbers. */
+	uint32_t             pmp_eqs_end;
+	struct m0_pump_other pmp_others[M0_PUMP_OTHERS_NR];
+	unsigned             pmp_others_nr;
+	/** The first free record of an incoming message, plus 1. */
+	uint32_t                 pmp_free;
+	struct m0_shared_request pmp_req;
+	struct m0_ring_control   pmp_answer;
+};
+
+/* -- pump_down.c ----------------------------------------------------------- */
+
+/** Puts what the front has posted. @return true if there was anything. */
+bool m0_pump__down(struct m0_pump *pump);
+/** A region begins, or ends. Pre: m0_pump__has_room(). */
+void m0_pump__region_do(struct m0_pump *pump, enum m0_shared_opcode opcode,
+			uint32_t nr, uint64_t bytes);
+
+/* -- pump_up.c ------------------------------------------------------------- */
+
+/** Posts what the server has put, as far as there is room. @return true if any. */
+bool m0_pump__up(struct m0_pump *pump);
+/** Posts an entry. Pre: there is room. */
+void m0_pump__post(struct m0_pump *pump, uint32_t kind, uint32_t nr,
+		   uint32_t gen, bool is_last);
+/** The server breaks the rules. @return -EPROTO */
+int m0_pump__broken(struct m0_pump *pump, const char *field, uint64_t value,
+		    const char *words);
+/** Number, generation and words of the user in an event. */
+void m0_pump__event_name(struct m0_pump *pump, struct m0_ring_event *ev,
+			 uint32_t md, uint32_t md_gen,
+			 const struct m0_ring_op *op);
+/** The MD has its last event. */
+void m0_pump__md_end(struct m0_pump *pump, uint32_t nr);
+/** The request is answered. */
+void m0_pump__other_end(struct m0_pump *pump, unsigned i, int status);
+/** Copies counters of event queues. */
+void m0_pump__eqs_copy(struct m0_pump *pump);
+
+/* -- pump_end.c ------------------------------------------------------------ */
+
+/** The attachment has ended. */
+void m0_pump__end(struct m0_pump *pump);
+/** Ends what there is, as far as there is room. @return true if there was any. */
+bool m0_pump__ends_post(struct m0_pump *pump);
+
+/* -- pump_answer.c --------------------------------------------------------- */
+
+/** Checks an answer of the server that was copied. @retval -EPROTO */
+int m0_pump__answer_check(struct m0_pump *pump, uint32_t verb,
+			  const struct m0_ring_control *answer);
+
+/* -- pump.c ---------------------------------------------------------------- */
+
+static inline bool m0_pump__is_open(const struct m0_pump *pump)
+{
+	return pump->pmp_state == M0_PUMP_OPEN;
+}
+/** Step of an attached front: the pump's part before and after the delivery. */
+m0_time_t m0_pump__step(struct m0_pump *pump, m0_time_t now);
+bool      m0_pump__is_ready(struct m0_pump *pump);
+/** Waits for the server, a thread that rouses, or the deadline. */
+void m0_pump__sleep(struct m0_pump *pump, m0_time_t deadline);
+void m0_pump__rouse(struct m0_pump *pump);
+/** m0_lnet_close() of an attached front. */
+void m0_pump__close(struct m0_lnet *lnet);
+
+/* -- front_mem.c ----------------------------------------------------------- */
+
+/** The server's answer about a region. */
+void m0_front__mem_result(struct m0_lnet *lnet, uint32_t nr, bool is_add,
+			  int status);
+
+/* -- front_nets.c ---------------------------------------------------------- */
+
+int m0_front__nids_renew(struct m0_lnet *lnet);
+
+/* -- attach.c -------------------------------------------------------------- */
+
+extern const struct m0_strand_ops m0_front__attached_ops;
+
+/* -- front_open.c ---------------------------------------------------------- */
+
+int m0_front__ring_make(struct m0_lnet *lnet);
+
+#endif /* M0_SRC_FRONT_PUMP_INTERNAL_H */

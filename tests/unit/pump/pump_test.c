@@ -1,0 +1,893 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The pump: a front that is attached to a node of the same process. This thread is the
+ * process, and the node's thread.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#include "front/pump.h"
+#include "m0/lnet_info.h"
+#include "m0/lnet_tune.h"
+#include "m0/lnet_fault.h"
+#include "m0/log.h"
+#include "serve/serve.h"
+
+enum {
+	PORTAL = 20,
+	REGION_BYTES = 1 << 20,
+	AREA_BYTES = 1 << 20,
+	EVENTS_MAX = 4096,
+	LOOKS_NR = 200000,
+	FRONTS_NR = 2
+};
+
+static const struct m0_serve_cfg serve_cfg = {
+	.svg_shared = { .shc_down_nr = 128,
+			.shc_up_nr = 512,
+			.shc_reserved_nr = 400,
+			.shc_incoming_nr = 64,
+			.shc_portals_nr = 64,
+			.shc_mes_max = 150,
+			.shc_mds_max = 150,
+			.shc_ops_max = 100,
+			.shc_eqs_max = 4,
+			.shc_regions_max = 2,
+			.shc_controls_nr = 2,
+			.shc_control_bytes = 8192 },
+	.svg_bytes_max = 2 * REGION_BYTES,
+	.svg_right = M0_SHARED_RIGHT_QUERY,
+};
+
+/** An attached process. */
+struct process {
+	char                  pr_area[AREA_BYTES] __attribute__((__aligned__(64)));
+	char                  pr_region[REGION_BYTES];
+	struct m0_serve       pr_serve;
+	struct m0_shared_side pr_side;
+	struct m0_lnet       *pr_lnet;
+	unsigned              pr_ended_nr;
+	unsigned              pr_client_ended_nr;
+	unsigned              pr_closed_nr;
+	struct m0_shared_why  pr_why;
+	bool                  pr_is_dead;
+};
+
+static struct m0_lnet *node;
+static struct process  processes[FRONTS_NR];
+/** The first one. */
+static struct process *const self = &processes[0];
+#define lnet self->pr_lnet
+#define region self->pr_region
+
+/* ----------------------------------------------------------------- hosts -- */
+
+static void nothing(void *arg)
+{
+	(void)arg;
+}
+
+static int server_wait(void *arg, m0_time_t deadline)
+{
+	(void)arg;
+	(void)deadline;
+	return -ETIMEDOUT;
+}
+
+static int server_map(void *arg, uint32_t nr, uint64_t bytes, void **ret)
+{
+	struct process *process = arg;
+
+	if (nr != 1 || bytes > sizeof process->pr_region)
+		return -EINVAL;
+	*ret = process->pr_region;
+	return 0;
+}
+
+static bool is_dead(void *arg)
+{
+	struct process *process = arg;
+
+	return process->pr_is_dead;
+}
+
+static int creds(void *arg, struct m0_shared_creds *ret)
+{
+	(void)arg;
+	*ret = (struct m0_shared_creds){ 1, 2, 3 };
+	return 0;
+}
+
+static const struct m0_shared_host server_host = {
+	.shh_wake = nothing,
+	.shh_wait = server_wait,
+	.shh_map = server_map,
+	.shh_is_dead = is_dead,
+	.shh_creds = creds,
+};
+
+static void client_wake(void *arg)
+{
+	struct process *process = arg;
+
+	if (process->pr_ended_nr == 0)
+		m0_serve_wake(&process->pr_serve);
+}
+
+/* Who sleeps lets the node run. */
+static int client_wait(void *arg, m0_time_t deadline)
+{
+	(void)arg;
+	(void)deadline;
+	(void)m0_lnet_progress(node);
+	return 0;
+}
+
+static const struct m0_shared_host client_host = {
+	.shh_wake = client_wake,
+	.shh_wait = client_wait,
+	.shh_map = server_map,
+	.shh_is_dead = is_dead,
+	.shh_creds = creds,
+};
+
+static void client_ended(void *arg, const struct m0_shared_why *why)
+{
+	struct process *process = arg;
+
+	++process->pr_client_ended_nr;
+	process->pr_why = *why;
+}
+
+static void client_closed(void *arg)
+{
+	struct process *process = arg;
+
+	++process->pr_closed_nr;
+}
+
+static const struct m0_pump_host pump_host = {
+	.puh_ended = client_ended,
+	.puh_closed = client_closed,
+};
+
+static void server_ended(struct m0_serve *srv)
+{
+	struct process *process = srv->srv_owner;
+	char            text[128];
+
+	if (srv->srv_why.shy_field != NULL)
+		print_message("%s\n", m0_shared_why_print(&srv->srv_why, text,
+							  sizeof text));
+	++process->pr_ended_nr;
+}
+
+static const struct m0_serve_ops serve_ops = { .svo_ended = server_ended };
+
+/* ---------------------------------------------------------------- events -- */
+
+static struct m0_lnet_event events[EVENTS_MAX];
+static unsigned             events_nr;
+
+static void called(struct m0_lnet_eq *eq, const struct m0_lnet_event *ev)
+{
+	(void)eq;
+	assert_true(events_nr < EVENTS_MAX);
+	events[events_nr++] = *ev;
+}
+
+static void progress(unsigned nr)
+{
+	unsigned i;
+
+	while (nr-- > 0) {
+		(void)m0_lnet_progress(node);
+		for (i = 0; i < FRONTS_NR; ++i)
+			if (processes[i].pr_lnet != NULL)
+				(void)m0_lnet_progress(processes[i].pr_lnet);
+	}
+}
+
+static void await(unsigned nr)
+{
+	unsigned i;
+
+	for (i = 0; i < LOOKS_NR && events_nr < nr; ++i)
+		progress(1);
+	if (events_nr != nr)
+		fail_msg("%u events, not %u", events_nr, nr);
+}
+
+/* Number of events of a type and status. */
+static unsigned count(enum m0_lnet_event_type type, int status)
+{
+	unsigned nr = 0;
+	unsigned i;
+
+	for (i = 0; i < events_nr; ++i)
+		nr += events[i].ev_type == type &&
+		      events[i].ev_status == status;
+	return nr;
+}
+
+static unsigned unlinked_count(void)
+{
+	unsigned nr = 0;
+	unsigned i;
+
+	for (i = 0; i < events_nr; ++i)
+		nr += events[i].ev_unlinked;
+	return nr;
+}
+
+/* ----------------------------------------------------------------- calls -- */
+
+static struct m0_lnet_handle attach(struct m0_lnet *front, struct m0_lnet_eq *eq,
+				    struct m0_bufvec *vec, uint64_t bits,
+				    unsigned options, int32_t threshold)
+{
+	struct m0_lnet_me_attr me = {
+		.mea_portal = PORTAL,
+		.mea_id = { m0_lnet_nid_any, M0_LNET_PID_ANY },
+		.mea_match_bits = bits,
+		.mea_flags = M0_LNET_ME_UNLINK,
+	};
+	struct m0_lnet_md_attr md = {
+		.mda_vec = vec,
+		.mda_length = vec == NULL ? 0 : m0_vec_count(&vec->ov_vec),
+		.mda_threshold = threshold,
+		.mda_options = options | M0_LNET_MD_MANAGE_REMOTE |
+			       M0_LNET_MD_TRUNCATE,
+		.mda_auto_unlink = true,
+		.mda_eq = eq,
+		.mda_user = vec,
+	};
+	struct m0_lnet_handle handle;
+
+	if (bits % 2 == 0) {
+		assert_int_equal(m0_lnet_me_attach(front, &me, &handle), 0);
+		assert_int_equal(m0_lnet_md_attach(front, handle, &md, &handle),
+				 0);
+	} else {
+		assert_int_equal(m0_lnet_entry_attach(front, &me, &md, &handle),
+				 0);
+	}
+	return handle;
+}
+
+static int move(struct m0_lnet *front, struct m0_lnet_eq *eq,
+		struct m0_bufvec *vec, uint64_t bits, bool get, bool ack)
+{
+	struct m0_lnet_op op = {
+		.lo_self = m0_lnet_nid_any,
+		.lo_target = { m0_lnet_nid_lo, M0_LNET_PID_LUSTRE },
+		.lo_portal = PORTAL,
+		.lo_match_bits = bits,
+		.lo_hdr_data = 77,
+		.lo_ack = ack,
+		.lo_user = vec,
+	};
+	struct m0_lnet_md_attr md = {
+		.mda_vec = vec,
+		.mda_length = vec == NULL ? 0 : m0_vec_count(&vec->ov_vec),
+		.mda_threshold = get || ack ? 2 : 1,
+		.mda_auto_unlink = true,
+		.mda_eq = eq,
+		.mda_user = eq,
+	};
+	struct m0_lnet_handle handle;
+
+	return get ? m0_lnet_bind_get(front, &md, &op, &handle)
+		   : m0_lnet_bind_put(front, &md, &op, &handle);
+}
+
+struct memory {
+	void            *me_buf[M0_LNET_MD_SEGS_MAX];
+	m0_bcount_t      me_count[M0_LNET_MD_SEGS_MAX];
+	struct m0_bufvec me_vec;
+};
+
+static struct m0_bufvec *vec_of(struct memory *mem, unsigned nr, char *at,
+				m0_bcount_t bytes, m0_bcount_t step)
+{
+	unsigned i;
+
+	for (i = 0; i < nr; ++i) {
+		mem->me_buf[i] = at + i * step;
+		mem->me_count[i] = bytes;
+	}
+	mem->me_vec.ov_buf = mem->me_buf;
+	mem->me_vec.ov_vec.v_count = mem->me_count;
+	mem->me_vec.ov_vec.v_nr = nr;
+	return &mem->me_vec;
+}
+
+/* ------------------------------------------------------------------ life -- */
+
+static void process_begin(struct process *process)
+{
+	struct m0_lnet_cfg cfg;
+
+	memset(process, 0, sizeof *process);
+	m0_lnet_cfg_default(&cfg);
+	cfg.lc_inline = true;
+	assert_int_equal(m0_serve_init(&process->pr_serve, node, &serve_cfg,
+				       process->pr_area, AREA_BYTES,
+				       &server_host, process, &serve_ops,
+				       process),
+			 0);
+	assert_int_equal(m0_shared_join(&process->pr_side, process->pr_area,
+					AREA_BYTES, &client_host, process,
+					NULL),
+			 0);
+	assert_int_equal(m0_pump_open(&process->pr_lnet, &cfg,
+				      &process->pr_side, NULL, 0, &pump_host,
+				      process),
+			 0);
+	assert_int_equal(m0_lnet_mem_register(process->pr_lnet,
+					      process->pr_region, REGION_BYTES),
+			 0);
+	assert_int_equal(m0_pump_nids_get(process->pr_lnet), 0);
+}
+
+static void process_end(struct process *process)
+{
+	unsigned i;
+
+	if (process->pr_lnet == NULL)
+		return;
+	m0_lnet_close(process->pr_lnet);
+	process->pr_lnet = NULL;
+	assert_int_equal(process->pr_closed_nr, 1);
+	assert_int_equal(process->pr_client_ended_nr, 1);
+	m0_serve_end(&process->pr_serve);
+	for (i = 0; i < LOOKS_NR && process->pr_ended_nr == 0; ++i)
+		(void)m0_lnet_progress(node);
+	assert_int_equal(process->pr_ended_nr, 1);
+	m0_serve_fini(&process->pr_serve);
+}
+
+static int setup(void **state)
+{
+	struct m0_lnet_cfg cfg;
+	char               why[M0_LNET_WHY_BYTES];
+
+	(void)state;
+	m0_lnet_cfg_default(&cfg);
+	cfg.lc_inline = true;
+	cfg.lc_accept = M0_LNET_ACCEPT_NONE;
+	assert_int_equal(m0_lnet_cfg_networks(&cfg, "tcp(127.0.0.1)", why), 0);
+	assert_int_equal(m0_lnet_open(&node, &cfg, why), 0);
+	process_begin(self);
+	events_nr = 0;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	process_end(&processes[1]);
+	process_end(self);
+	m0_lnet_close(node);
+	return 0;
+}
+
+/* -------------------------------------------------------------- messages -- */
+
+/* A PUT, with and without ACK, and a GET from one front to another. */
+static void moves(struct m0_lnet *from, struct m0_lnet *to, char *from_at,
+		  char *to_at, unsigned segs_nr)
+{
+	struct m0_lnet_eq from_eq;
+	struct m0_lnet_eq to_eq;
+	struct memory     from_mem;
+	struct memory     to_mem;
+	struct m0_bufvec *src = vec_of(&from_mem, segs_nr, from_at, 64, 100);
+	struct m0_bufvec *dst = vec_of(&to_mem, segs_nr, to_at, 64, 200);
+	unsigned          step;
+	unsigned          i;
+
+	m0_lnet_eq_init(&from_eq, from, called, 0);
+	m0_lnet_eq_init(&to_eq, to, called, 0);
+	for (step = 0; step < 3; ++step) {
+		bool get = step == 2;
+
+		events_nr = 0;
+		for (i = 0; i < segs_nr; ++i) {
+			memset(from_mem.me_buf[i], get ? 0 : 'a' + (int)(i + step),
+			       64);
+			memset(to_mem.me_buf[i], get ? 'A' + (int)i : 0, 64);
+		}
+		(void)attach(to, &to_eq, dst, 5 + step,
+			     get ? M0_LNET_MD_OP_GET : M0_LNET_MD_OP_PUT, 1);
+		progress(20);
+		assert_int_equal(
+			move(from, &from_eq, src, 5 + step, get, step == 1), 0);
+		await(step == 0 ? 2 : 3);
+		assert_int_equal(count(M0_LNET_EV_SEND, 0), 1);
+		assert_int_equal(count(get ? M0_LNET_EV_GET : M0_LNET_EV_PUT,
+				       0),
+				 1);
+		assert_int_equal(count(M0_LNET_EV_ACK, 0), step == 1);
+		assert_int_equal(count(M0_LNET_EV_REPLY, 0), get);
+		assert_int_equal(unlinked_count(), 2);
+		for (i = 0; i < events_nr; ++i) {
+			bool incoming = M0_IN(events[i].ev_type,
+					      (M0_LNET_EV_PUT, M0_LNET_EV_GET));
+
+			assert_ptr_equal(events[i].ev_md_user,
+					 incoming ? (void *)dst
+						  : (void *)&from_eq);
+			assert_ptr_equal(events[i].ev_op_user,
+					 incoming ? NULL : src);
+			assert_int_equal(events[i].ev_mlength, segs_nr * 64);
+		}
+		for (i = 0; i < segs_nr; ++i)
+			assert_memory_equal(from_mem.me_buf[i],
+					    to_mem.me_buf[i], 64);
+	}
+	progress(20);
+	m0_lnet_eq_fini(&to_eq);
+	m0_lnet_eq_fini(&from_eq);
+}
+
+static void messages_move(void **state)
+{
+	static char other[REGION_BYTES];
+	char       *there = region + REGION_BYTES / 2;
+
+	(void)state;
+	moves(lnet, lnet, region, there, 1);
+	moves(lnet, node, region, other, 1);
+	moves(node, lnet, other, region, 3);
+	moves(lnet, lnet, region, there, M0_LNET_MD_SEGS_MAX);
+	moves(node, lnet, other, region, M0_LNET_MD_SEGS_MAX);
+	assert_int_equal(self->pr_side.shs_reserved_nr, 0);
+	assert_int_equal(self->pr_serve.srv_side.shs_reserved_nr, 0);
+}
+
+/* Two processes that are attached to one node. */
+static void processes_talk(void **state)
+{
+	struct process *other = &processes[1];
+
+	(void)state;
+	process_begin(other);
+	moves(lnet, other->pr_lnet, region, other->pr_region, 2);
+	moves(other->pr_lnet, lnet, other->pr_region, region, 5);
+}
+
+/* The application takes the events of a polled queue, in waits and looks. */
+static void queues_are_polled(void **state)
+{
+	struct m0_lnet_event ev;
+	struct m0_lnet_eq    eq;
+	struct memory        src;
+	struct memory        dst;
+	unsigned             i;
+
+	(void)state;
+	m0_lnet_eq_init(&eq, lnet, NULL, 0);
+	for (i = 0; i < 300; ++i) {
+		memset(region, 'a' + (int)i % 26, 64);
+		(void)attach(lnet, &eq,
+			     vec_of(&dst, 1, region + 4096, 64, 0), i,
+			     M0_LNET_MD_OP_PUT, 1);
+		assert_int_equal(move(lnet, &eq, vec_of(&src, 1, region, 64, 0),
+				      i, false, false),
+				 0);
+		assert_int_equal(m0_lnet_eq_wait(&eq, &ev,
+						 m0_time_from_now(20, 0)),
+				 0);
+		assert_int_equal(ev.ev_status, 0);
+		assert_int_equal(m0_lnet_eq_wait(&eq, &ev,
+						 m0_time_from_now(20, 0)),
+				 0);
+		assert_int_equal(ev.ev_status, 0);
+		assert_memory_equal(region, region + 4096, 64);
+		assert_int_equal(m0_lnet_eq_get(&eq, &ev), -EAGAIN);
+	}
+	m0_lnet_eq_fini(&eq);
+}
+
+/* Numbers, entries and records are used again; nothing is dropped. */
+static void many_messages_move(void **state)
+{
+	enum {
+		ROUNDS = 60,
+		DEEP = 20
+	};
+	struct m0_lnet_eq eq;
+	struct memory     src;
+	unsigned          round;
+	unsigned          i;
+
+	(void)state;
+	m0_lnet_eq_init(&eq, lnet, called, 0);
+	(void)vec_of(&src, 1, region, 64, 0);
+	for (round = 0; round < ROUNDS; ++round) {
+		events_nr = 0;
+		(void)attach(lnet, &eq, &src.me_vec, 5, M0_LNET_MD_OP_PUT, DEEP);
+		for (i = 0; i < DEEP; ++i)
+			assert_int_equal(move(lnet, &eq, &src.me_vec, 5, false,
+					      false),
+					 0);
+		await(2 * DEEP);
+		assert_int_equal(count(M0_LNET_EV_PUT, 0), DEEP);
+		assert_int_equal(count(M0_LNET_EV_SEND, 0), DEEP);
+	}
+	m0_lnet_eq_fini(&eq);
+	assert_int_equal(eq.eq_dropped_nr, 0);
+	progress(20);
+	assert_int_equal(self->pr_side.shs_reserved_nr, 0);
+	assert_int_equal(self->pr_serve.srv_side.shs_reserved_nr, 0);
+}
+
+/* More than the area has reserved events for: the call fails, nothing else. */
+static void bounds_fail_calls(void **state)
+{
+	struct m0_lnet_eq     eq;
+	struct m0_lnet_handle handle[400];
+	struct memory         mem;
+	struct m0_lnet_me_attr me = {
+		.mea_portal = PORTAL,
+		.mea_id = { m0_lnet_nid_any, M0_LNET_PID_ANY },
+		.mea_flags = M0_LNET_ME_UNLINK,
+	};
+	struct m0_lnet_md_attr md = {
+		.mda_vec = vec_of(&mem, 1, region, 64, 0),
+		.mda_length = 64,
+		.mda_threshold = 1,
+		.mda_options = M0_LNET_MD_OP_PUT,
+		.mda_eq = &eq,
+	};
+	unsigned turn;
+	unsigned nr;
+	unsigned i;
+	int      rc;
+
+	(void)state;
+	m0_lnet_eq_init(&eq, lnet, called, 0);
+	for (turn = 0; turn < 2; ++turn) {
+		events_nr = 0;
+		for (nr = 0; nr < 400; ++nr) {
+			rc = m0_lnet_entry_attach(lnet, &me, &md, &handle[nr]);
+			if (rc != 0)
+				break;
+		}
+		assert_int_equal(rc, -ENOSPC);
+		assert_int_equal(nr, 150);
+		assert_int_equal(
+			move(lnet, &eq, &mem.me_vec, 99, true, false), -ENOSPC);
+		for (i = 0; i < nr; ++i)
+			assert_int_equal(m0_lnet_md_unlink(lnet, handle[i]), 0);
+		await(nr);
+		assert_int_equal(unlinked_count(), nr);
+		progress(100);
+	}
+	/* Operations: three events each, and one of its MD. */
+	events_nr = 0;
+	for (nr = 0; nr < 400; ++nr) {
+		rc = move(lnet, &eq, &mem.me_vec, 99, false, false);
+		if (rc != 0)
+			break;
+	}
+	assert_true(rc == -ENOBUFS || rc == -ENOSPC);
+	assert_int_equal(nr, 99);
+	await(nr);
+	progress(100);
+	assert_int_equal(move(lnet, &eq, &mem.me_vec, 99, false, false), 0);
+	await(nr + 1);
+	progress(20);
+	m0_lnet_eq_fini(&eq);
+	assert_int_equal(self->pr_side.shs_reserved_nr, 0);
+}
+
+/* A polled queue has room for two messages; the others are dropped and counted. */
+static void bounded_queues_drop(void **state)
+{
+	struct m0_lnet_eq     eq;
+	struct m0_lnet_eq     sends;
+	struct m0_lnet_event  ev;
+	struct m0_lnet_handle md;
+	struct memory         mem;
+	unsigned              i;
+
+	(void)state;
+	m0_lnet_eq_init(&eq, lnet, NULL, 2);
+	m0_lnet_eq_init(&sends, lnet, called, 0);
+	(void)vec_of(&mem, 1, region, 64, 0);
+	md = attach(lnet, &eq, &mem.me_vec, 6, M0_LNET_MD_OP_PUT,
+		    M0_LNET_MD_THRESHOLD_INF);
+	for (i = 0; i < 5; ++i)
+		assert_int_equal(
+			move(lnet, &sends, &mem.me_vec, 6, false, false), 0);
+	await(5);
+	progress(100);
+	assert_int_equal(m0_lnet_eq_get(&eq, &ev), 0);
+	assert_int_equal(m0_lnet_eq_get(&eq, &ev), 0);
+	assert_int_equal(m0_lnet_eq_get(&eq, &ev), -EAGAIN);
+	/* There is room again. */
+	assert_int_equal(move(lnet, &sends, &mem.me_vec, 6, false, false), 0);
+	await(6);
+	progress(100);
+	assert_int_equal(m0_lnet_eq_get(&eq, &ev), 0);
+	assert_int_equal(eq.eq_dropped_nr, 3);
+	assert_int_equal(m0_lnet_md_unlink(lnet, md), 0);
+	assert_int_equal(m0_lnet_eq_wait(&eq, &ev, m0_time_from_now(20, 0)), 0);
+	assert_int_equal(ev.ev_type, M0_LNET_EV_UNLINK);
+	assert_int_equal(ev.ev_status, 0);
+	assert_true(ev.ev_unlinked);
+	assert_int_equal(m0_lnet_md_unlink(lnet, md), -ENOENT);
+	m0_lnet_eq_fini(&eq);
+	m0_lnet_eq_fini(&sends);
+}
+
+/* A number of an event queue is that of another queue later. */
+static void queue_numbers_are_used_again(void **state)
+{
+	struct m0_lnet_event ev;
+	struct m0_lnet_eq    eq;
+	struct memory        mem;
+	unsigned             i;
+
+	(void)state;
+	(void)vec_of(&mem, 1, region, 64, 0);
+	for (i = 0; i < 20; ++i) {
+		m0_lnet_eq_init(&eq, lnet, NULL, 1 + i % 3);
+		(void)attach(lnet, &eq, &mem.me_vec, 6, M0_LNET_MD_OP_PUT, 1);
+		assert_int_equal(
+			move(lnet, NULL, &mem.me_vec, 6, false, false), 0);
+		assert_int_equal(m0_lnet_eq_wait(&eq, &ev,
+						 m0_time_from_now(20, 0)),
+				 0);
+		assert_int_equal(ev.ev_type, M0_LNET_EV_PUT);
+		progress(20);
+		m0_lnet_eq_fini(&eq);
+	}
+}
+
+/* -------------------------------------------------------------- requests -- */
+
+static void requests_are_answered(void **state)
+{
+	struct m0_lnet_process_id id;
+	struct m0_lnet_process_id own;
+	struct m0_lnet_info      *info;
+	struct m0_lnet_stats      st;
+	unsigned                  i;
+
+	(void)state;
+	for (i = 0; i < 2; ++i) {
+		assert_int_equal(m0_lnet_get_id(lnet, i, &id), 0);
+		assert_int_equal(m0_lnet_get_id(node, i, &own), 0);
+		assert_true(m0_lnet_nid_eq(&id.lp_nid, &own.lp_nid));
+	}
+	assert_int_equal(m0_lnet_get_id(lnet, 2, &id), -ENOENT);
+	assert_int_equal(m0_lnet_info_get(lnet, &info), 0);
+	assert_int_equal(info->li_nis_nr, 2);
+	m0_lnet_info_free(info);
+	/* Not allowed. */
+	assert_int_equal(m0_lnet_fault_reset(lnet, M0_LNET_FAULT_DROP), -EPERM);
+	m0_lnet_stats_get(lnet, &st);
+	m0_lnet_stats_reset(lnet);
+	assert_int_equal(m0_lnet_lazy_set(lnet, PORTAL, true), 0);
+	assert_int_equal(m0_lnet_lazy_set(lnet, PORTAL, false), 0);
+	progress(20);
+	assert_false(m0_pump_is_ended(lnet));
+}
+
+static void memory_is_registered(void **state)
+{
+	static char       foreign[64];
+	struct m0_lnet_eq eq;
+	struct memory     mem;
+
+	(void)state;
+	m0_lnet_eq_init(&eq, lnet, called, 0);
+	(void)vec_of(&mem, 1, foreign, 64, 0);
+	assert_int_equal(move(lnet, &eq, &mem.me_vec, 6, false, false),
+			 -EFAULT);
+	/* The server does not map it. */
+	assert_int_equal(m0_lnet_mem_register(lnet, foreign, sizeof foreign),
+			 -EINVAL);
+	assert_int_equal(move(lnet, &eq, &mem.me_vec, 6, false, false),
+			 -EFAULT);
+	m0_lnet_mem_deregister(lnet, region, REGION_BYTES);
+	(void)vec_of(&mem, 1, region, 64, 0);
+	assert_int_equal(move(lnet, &eq, &mem.me_vec, 6, false, false),
+			 -EFAULT);
+	assert_int_equal(m0_lnet_mem_register(lnet, region, REGION_BYTES), 0);
+	assert_int_equal(move(lnet, &eq, &mem.me_vec, 6, false, false), 0);
+	await(1);
+	progress(20);
+	m0_lnet_eq_fini(&eq);
+}
+
+/* ------------------------------------------------------------------- end -- */
+
+static struct m0_lnet_eq end_eq;
+
+/* Idle MDs, and operations that have no answer: lazy messages wait at the node. */
+static void outstanding_make(void)
+{
+	static struct memory mem;
+	unsigned             i;
+
+	m0_lnet_eq_init(&end_eq, lnet, called, 0);
+	(void)vec_of(&mem, 1, region, 64, 0);
+	assert_int_equal(m0_lnet_lazy_set(node, PORTAL, true), 0);
+	for (i = 0; i < 10; ++i)
+		(void)attach(lnet, &end_eq, &mem.me_vec, 100 + i,
+			     M0_LNET_MD_OP_PUT, 1);
+	progress(50);
+	for (i = 0; i < 10; ++i)
+		assert_int_equal(
+			move(lnet, &end_eq, &mem.me_vec, 7, i % 2 == 0, true),
+			0);
+	/* The SENDs of the GETs have come. */
+	await(5);
+	/* These have not been put. */
+	for (i = 0; i < 3; ++i)
+		assert_int_equal(
+			move(lnet, &end_eq, &mem.me_vec, 7, false, true), 0);
+}
+
+static void outstanding_check(void)
+{
+	await(5 + 10 + 3 + 10);
+	assert_int_equal(count(M0_LNET_EV_SEND, -ESHUTDOWN), 5 + 3);
+	assert_int_equal(count(M0_LNET_EV_REPLY, -ESHUTDOWN), 5);
+	assert_int_equal(count(M0_LNET_EV_UNLINK, -ESHUTDOWN), 10);
+	assert_int_equal(unlinked_count(), 23);
+	progress(100);
+	assert_int_equal(events_nr, 28);
+	assert_int_equal(end_eq.eq_users_nr, 0);
+}
+
+static void server_ends(void **state)
+{
+	struct m0_lnet_info *info;
+
+	(void)state;
+	outstanding_make();
+	m0_serve_end(&self->pr_serve);
+	outstanding_check();
+	assert_int_equal(self->pr_client_ended_nr, 1);
+	assert_null(self->pr_why.shy_field);
+	assert_true(m0_pump_is_ended(lnet));
+	/* Nothing is accepted any more, and nothing hangs. */
+	assert_int_equal(move(lnet, &end_eq, NULL, 7, false, false),
+			 -ESHUTDOWN);
+	assert_int_equal(m0_lnet_info_get(lnet, &info), -ESHUTDOWN);
+	m0_lnet_eq_fini(&end_eq);
+}
+
+static void server_dies(void **state)
+{
+	(void)state;
+	outstanding_make();
+	m0_pump_end(lnet);
+	self->pr_is_dead = true;
+	outstanding_check();
+	m0_lnet_eq_fini(&end_eq);
+}
+
+static void front_closes(void **state)
+{
+	(void)state;
+	outstanding_make();
+	m0_lnet_close(lnet);
+	lnet = NULL;
+	assert_int_equal(self->pr_closed_nr, 1);
+	assert_int_equal(events_nr, 28);
+	assert_int_equal(unlinked_count(), 23);
+	m0_serve_end(&self->pr_serve);
+	while (self->pr_ended_nr == 0)
+		(void)m0_lnet_progress(node);
+	m0_serve_fini(&self->pr_serve);
+}
+
+/* -------------------------------------------------------- a wild server -- */
+
+static void no_log(void *arg, enum m0_log_level level, const char *text)
+{
+	unsigned *nr = arg;
+
+	(void)text;
+	*nr += level == M0_LOG_ERROR;
+}
+
+static void wild_report(const struct m0_shared_report *rep)
+{
+	struct m0_shared_side *side = &self->pr_serve.srv_side;
+	unsigned               logged_nr = 0;
+
+	outstanding_make();
+	m0_log_set(no_log, &logged_nr);
+	m0_shared_report_put(side, rep);
+	m0_shared_commit(side, 1);
+	outstanding_check();
+	m0_log_set(NULL, NULL);
+	assert_int_equal(logged_nr, 1);
+	assert_int_equal(self->pr_client_ended_nr, 1);
+	assert_non_null(self->pr_why.shy_field);
+	m0_lnet_eq_fini(&end_eq);
+}
+
+static void wild_reports_end_it(void **state)
+{
+	static const struct m0_shared_report reports[] = {
+		{ .shp_kind = M0_SHARED_DONE, .shp_nr = 80, .shp_gen = 1 },
+		{ .shp_kind = M0_SHARED_ME_GONE, .shp_nr = 80, .shp_gen = 1 },
+		{ .shp_kind = M0_SHARED_ME_GONE, .shp_nr = 3, .shp_gen = 9 },
+		{ .shp_kind = M0_SHARED_PASSED, .shp_nr = 0 },
+		{ .shp_kind = M0_SHARED_ANSWER, .shp_nr = 1, .shp_gen = 1 },
+		{ .shp_kind = M0_SHARED_RESULT,
+		  .shp_nr = 1,
+		  .shp_result = { .srt_opcode = M0_SHARED_REGION_DEL } },
+		{ .shp_kind = M0_SHARED_EV_UNLINK,
+		  .shp_nr = 149,
+		  .shp_gen = 1,
+		  .shp_event = { .rev_type = M0_LNET_EV_UNLINK,
+				 .rev_unlinked = 1,
+				 .rev_md_nr = 149,
+				 .rev_md_gen = 1 } },
+		{ .shp_kind = M0_SHARED_EV_INCOMING,
+		  .shp_event = { .rev_type = M0_LNET_EV_PUT,
+				 .rev_md_nr = 149,
+				 .rev_md_gen = 1 } },
+		{ .shp_kind = M0_SHARED_EV_SEND,
+		  .shp_nr = 0,
+		  .shp_gen = 1,
+		  .shp_event = { .rev_type = M0_LNET_EV_SEND,
+				 .rev_md_nr = 10,
+				 .rev_md_gen = 1 } },
+		{ .shp_kind = (enum m0_shared_kind)99 },
+	};
+	unsigned i;
+
+	for (i = 0; i < ARRAY_SIZE(reports); ++i) {
+		if (i > 0)
+			(void)setup(state);
+		if (reports[i].shp_kind == 99) {
+			struct m0_shared_report rep = reports[0];
+
+			/* A kind that there is not. */
+			rep.shp_nr = 1 << 20;
+			wild_report(&rep);
+		} else {
+			wild_report(&reports[i]);
+		}
+		if (i + 1 < ARRAY_SIZE(reports))
+			(void)teardown(state);
+	}
+}
+
+#define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		TEST(messages_move),
+		TEST(processes_talk),
+		TEST(queues_are_polled),
+		TEST(many_messages_move),
+		TEST(bounds_fail_calls),
+		TEST(bounded_queues_drop),
+		TEST(queue_numbers_are_used_again),
+		TEST(requests_are_answered),
+		TEST(memory_is_registered),
+		TEST(server_ends),
+		TEST(server_dies),
+		TEST(front_closes),
+		TEST(wild_reports_end_it),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
