@@ -3,7 +3,7 @@
  * A front whose node is in another process: with memory that both share, of which all
  * records were made before, or with a pump.
  */
-#include "front/pump_internal.h"
+#include "front/front_internal.h"
 
 static struct m0_lnet *lnet_of(const struct m0_strand *strand)
 {
@@ -18,7 +18,7 @@ static m0_time_t attached_step(struct m0_strand *strand, m0_time_t now)
 
 	M0_PRE(lnet->hm_node == NULL);
 	if (lnet->hm_pump != NULL)
-		return m0_pump__step(lnet->hm_pump, now);
+		return lnet->hm_embed.emb_apart->fao_step(lnet->hm_pump, now);
 	if (m0_front__deliver(lnet))
 		lnet->hm_embed.emb_did = true;
 	m0_front__told_end(lnet);
@@ -34,18 +34,25 @@ static bool attached_ready(const struct m0_strand *strand)
 
 	return !m0_ring_is_empty(&lnet->hm_up) ||
 	       M0_FRONT_GET(lnet->hm_has_woken) ||
-	       (lnet->hm_pump != NULL && (m0_front__is_posted(lnet) ||
-					  m0_pump__is_ready(lnet->hm_pump)));
+	       (lnet->hm_pump != NULL &&
+		(m0_front__is_posted(lnet) ||
+		 lnet->hm_embed.emb_apart->fao_is_ready(lnet->hm_pump)));
 }
 
 static void attached_sleep(struct m0_strand *strand, m0_time_t deadline)
 {
-	m0_pump__sleep(lnet_of(strand)->hm_pump, deadline);
+	struct m0_lnet *lnet = lnet_of(strand);
+
+	M0_PRE(lnet->hm_pump != NULL);
+	lnet->hm_embed.emb_apart->fao_sleep(lnet->hm_pump, deadline);
 }
 
 static void attached_rouse(struct m0_strand *strand)
 {
-	m0_pump__rouse(lnet_of(strand)->hm_pump);
+	struct m0_lnet *lnet = lnet_of(strand);
+
+	M0_PRE(lnet->hm_pump != NULL);
+	lnet->hm_embed.emb_apart->fao_rouse(lnet->hm_pump);
 }
 
 const struct m0_strand_ops m0_front__attached_ops = {

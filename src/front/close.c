@@ -3,7 +3,7 @@
  * Closing a node of this process: the node ends, then its thread; polled queues keep
  * the front's memory until they are gone.
  */
-#include "front/pump_internal.h"
+#include "front/front_internal.h"
 
 static void close_post(struct m0_lnet *lnet)
 {
@@ -20,7 +20,7 @@ void m0_lnet_close(struct m0_lnet *lnet)
 
 	M0_PRE(!m0_front__is_inside(lnet));
 	if (lnet->hm_pump != NULL) {
-		m0_pump__close(lnet);
+		lnet->hm_embed.emb_apart->fao_close(lnet);
 		return;
 	}
 	M0_PRE(lnet->hm_node != NULL);

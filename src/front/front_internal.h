@@ -17,6 +17,7 @@
 #define M0_SRC_FRONT_FRONT_INTERNAL_H
 
 #include "base/hash.h"
+#include "front/apart.h"
 #include "m0/lnet_run.h"
 #include "node/node.h"
 #include "os/os.h"
@@ -202,6 +203,8 @@ struct m0_front_embed {
 	bool emb_did;
 	/** The step is m0_lnet_push(). */
 	bool emb_pushes;
+	/** Attached: calls of hm_pump. */
+	const struct m0_front_apart_ops *emb_apart;
 	/** Atomic; attached: m0_lnet_close() waits. */
 	bool emb_is_closing;
 	/** The caller steps again soon, whatever this step returns. */
@@ -228,8 +231,6 @@ struct m0_front_nids {
 	unsigned           fns_nr;
 	struct m0_lnet_nid fns_nid[1 + M0_NODE_NIS_MAX];
 };
-
-struct m0_pump;
 
 struct m0_lnet {
 	struct m0_lnet_cfg hm_cfg;

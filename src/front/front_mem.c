@@ -4,7 +4,7 @@
  * an entry, before every message that is posted after the registration; or, if the
  * node makes the driver later, when it makes it.
  */
-#include "front/pump_internal.h"
+#include "front/front_internal.h"
 
 /** Most regions of a node. */
 enum {
@@ -51,9 +51,9 @@ static void mem_add_do(struct m0_lnet *lnet, struct m0_front_call *call)
 	struct front_mem *mem = container_of(call, struct front_mem, hmr_add);
 
 	if (lnet->hm_pump != NULL)
-		m0_pump__region_do(lnet->hm_pump, M0_SHARED_REGION_ADD,
-				   mem->hmr_mem.nmm_mem.lme_region,
-				   mem->hmr_mem.nmm_mem.lme_bytes);
+		lnet->hm_embed.emb_apart->fao_region_do(
+			lnet->hm_pump, true, mem->hmr_mem.nmm_mem.lme_region,
+			mem->hmr_mem.nmm_mem.lme_bytes);
 	else if (mem->hmr_is_gone)
 		m0_free(mem);
 	else
@@ -66,8 +66,9 @@ static void mem_del_do(struct m0_lnet *lnet, struct m0_front_call *call)
 	struct m0_semaphore *sem = mem->hmr_sem;
 
 	if (lnet->hm_pump != NULL) {
-		m0_pump__region_do(lnet->hm_pump, M0_SHARED_REGION_DEL,
-				   mem->hmr_mem.nmm_mem.lme_region, 0);
+		lnet->hm_embed.emb_apart->fao_region_do(
+			lnet->hm_pump, false, mem->hmr_mem.nmm_mem.lme_region,
+			0);
 		return;
 	}
 	m0_node_mem_del(lnet->hm_node, &mem->hmr_mem);
@@ -103,22 +104,6 @@ static struct front_mem *find(const struct m0_lnet *lnet,
 			    : container_of(link, struct front_mem, hmr_link);
 }
 
-/* A number for a region of an attached front; 0: there is none. hm_lock is held. */
-static uint32_t region_take(struct m0_pump *pump, struct front_mem *mem)
-{
-	uint32_t max = pump->pmp_side->shs_cfg.shc_regions_max;
-	uint32_t i = 0;
-
-	while (i < max && pump->pmp_regions[i].prg_mem != NULL)
-		++i;
-	if (i == max)
-		return 0;
-	pump->pmp_regions[i].prg_mem = mem;
-	if (++pump->pmp_regions[i].prg_gen == 0)
-		++pump->pmp_regions[i].prg_gen;
-	return i + 1;
-}
-
 /* The number of a region; hm_lock is held. */
 static int region_name(struct m0_lnet *lnet, struct front_mem *mem)
 {
@@ -126,7 +111,8 @@ static int region_name(struct m0_lnet *lnet, struct front_mem *mem)
 	uint32_t              nr;
 
 	if (lnet->hm_pump != NULL) {
-		nr = region_take(lnet->hm_pump, mem);
+		nr = lnet->hm_embed.emb_apart->fao_region_take(lnet->hm_pump,
+							       mem);
 		mem->hmr_mem.nmm_mem.lme_region = nr;
 		return nr == 0 ? -ENOSPC : 0;
 	}
@@ -225,22 +211,10 @@ int m0_front__segs_fill(struct m0_lnet *lnet, struct m0_front_md *fmd,
 
 /* -------------------------------------------------------------- attached -- */
 
-/* The number of a region is free again. */
-static void region_put(struct m0_lnet *lnet, uint32_t nr)
+void m0_front__mem_result(struct m0_lnet *lnet, void *arg, uint32_t nr,
+			  bool is_add, int status)
 {
-	struct m0_pump *pump = lnet->hm_pump;
-
-	if (pump->pmp_host->puh_unshare != NULL)
-		pump->pmp_host->puh_unshare(pump->pmp_arg, nr);
-	m0_mutex_lock(&lnet->hm_lock);
-	pump->pmp_regions[nr - 1].prg_mem = NULL;
-	m0_mutex_unlock(&lnet->hm_lock);
-}
-
-void m0_front__mem_result(struct m0_lnet *lnet, uint32_t nr, bool is_add,
-			  int status)
-{
-	struct front_mem    *mem = lnet->hm_pump->pmp_regions[nr - 1].prg_mem;
+	struct front_mem    *mem = arg;
 	struct m0_semaphore *sem = is_add ? mem->hmr_add_sem : mem->hmr_sem;
 
 	if (is_add) {
@@ -248,7 +222,8 @@ void m0_front__mem_result(struct m0_lnet *lnet, uint32_t nr, bool is_add,
 	} else {
 		/* With an error the server has it still, and its number stays. */
 		if (status == 0 || status == -ENOENT || status == -ESHUTDOWN)
-			region_put(lnet, nr);
+			lnet->hm_embed.emb_apart->fao_region_put(lnet->hm_pump,
+								 nr);
 		m0_free(mem);
 	}
 	if (sem != NULL)
@@ -269,7 +244,8 @@ static void region_undo(struct m0_lnet *lnet, struct front_mem *mem)
 	m0_mutex_unlock(&lnet->hm_lock);
 	if (!last)
 		return;
-	region_put(lnet, mem->hmr_mem.nmm_mem.lme_region);
+	lnet->hm_embed.emb_apart->fao_region_put(
+		lnet->hm_pump, mem->hmr_mem.nmm_mem.lme_region);
 	m0_free(mem);
 }
 
@@ -277,14 +253,12 @@ static void region_undo(struct m0_lnet *lnet, struct front_mem *mem)
 static int region_register(struct m0_lnet *lnet, struct front_mem *mem)
 {
 	const struct m0_lnd_mem *lme = &mem->hmr_mem.nmm_mem;
-	const struct m0_pump    *pump = lnet->hm_pump;
 	struct m0_semaphore      sem;
 	bool                     waits = !m0_front__is_inside(lnet);
-	int                      rc = 0;
+	int                      rc;
 
-	if (pump->pmp_host->puh_share != NULL)
-		rc = pump->pmp_host->puh_share(pump->pmp_arg, lme->lme_region,
-					       lme->lme_addr, lme->lme_bytes);
+	rc = lnet->hm_embed.emb_apart->fao_region_share(
+		lnet->hm_pump, lme->lme_region, lme->lme_addr, lme->lme_bytes);
 	if (rc != 0) {
 		region_undo(lnet, mem);
 		return rc;

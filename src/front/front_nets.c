@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Networks added and removed: requests to the node. */
-#include "front/pump_internal.h"
+#include "front/front_internal.h"
 #include "m0/lnet_tune.h"
 
 static bool nids_ok(const struct m0_lnet_nid *nids, size_t bytes)

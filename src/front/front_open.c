@@ -2,7 +2,7 @@
 /*
  * Opening a node in this process.
  */
-#include "front/pump_internal.h"
+#include "front/front_internal.h"
 #include "m0/lnet_route.h"
 
 enum {

@@ -4,7 +4,7 @@
  * sleep: awake, it hears the bell by itself (so_ready). An inline node has nobody to
  * be woken but who polls its descriptor, or sleeps in it.
  */
-#include "front/pump_internal.h"
+#include "front/front_internal.h"
 
 void m0_front__lock(struct m0_lnet *lnet)
 {
@@ -25,7 +25,7 @@ void m0_front__wake(struct m0_lnet *lnet)
 		return;
 	if (M0_FRONT_GET(lnet->hm_inline) && lnet->hm_pump != NULL) {
 		if (M0_FRONT_GET(lnet->hm_sleeps))
-			m0_pump__rouse(lnet->hm_pump);
+			lnet->hm_embed.emb_apart->fao_rouse(lnet->hm_pump);
 	} else if (M0_FRONT_GET(lnet->hm_inline)) {
 		if (M0_FRONT_GET(lnet->hm_sleeps) ||
 		    M0_FRONT_GET(lnet->hm_has_fd))

@@ -37,6 +37,7 @@ static void close_look(struct m0_pump *pump)
 {
 	struct m0_lnet *lnet = pump->pmp_lnet;
 
+	M0_PRE_EX(lnet->hm_pump == pump);
 	if (pump->pmp_is_told || m0_pump__is_open(pump) ||
 	    !M0_FRONT_GET(lnet->hm_embed.emb_is_closing) ||
 	    pump->pmp_has_ends || !m0_ring_is_empty(&lnet->hm_up) ||
@@ -47,7 +48,7 @@ static void close_look(struct m0_pump *pump)
 	m0_semaphore_up(&lnet->hm_embed.emb_closed_sem);
 }
 
-m0_time_t m0_pump__step(struct m0_pump *pump, m0_time_t now)
+static m0_time_t pump_step(struct m0_pump *pump, m0_time_t now)
 {
 	struct m0_lnet *lnet = pump->pmp_lnet;
 	bool            any = true;
@@ -72,7 +73,7 @@ m0_time_t m0_pump__step(struct m0_pump *pump, m0_time_t now)
 	return any ? now : lnet->hm_run_at;
 }
 
-bool m0_pump__is_ready(struct m0_pump *pump)
+static bool pump_is_ready(struct m0_pump *pump)
 {
 	if (!m0_pump__is_open(pump))
 		return pump->pmp_has_ends;
@@ -80,7 +81,7 @@ bool m0_pump__is_ready(struct m0_pump *pump)
 	       m0_shared_ready(pump->pmp_side, NULL) != 0;
 }
 
-void m0_pump__sleep(struct m0_pump *pump, m0_time_t deadline)
+static void pump_sleep(struct m0_pump *pump, m0_time_t deadline)
 {
 	struct m0_shared_side       *side = pump->pmp_side;
 	const struct m0_shared_host *host = side->shs_host;
@@ -105,7 +106,7 @@ void m0_pump__sleep(struct m0_pump *pump, m0_time_t deadline)
 		__atomic_store_n(&pump->pmp_is_gone, true, __ATOMIC_RELEASE);
 }
 
-void m0_pump__rouse(struct m0_pump *pump)
+static void pump_rouse(struct m0_pump *pump)
 {
 	if (pump->pmp_host->puh_rouse != NULL)
 		pump->pmp_host->puh_rouse(pump->pmp_arg);
@@ -197,6 +198,7 @@ static int incomings_bound(struct m0_pump *pump)
 	uint32_t                    max;
 	int                         rc;
 
+	M0_PRE(cfg->shc_incoming_nr > 0);
 	max = (uint32_t)min64u((uint64_t)cfg->shc_eqs_max *
 					       cfg->shc_incoming_nr +
 				       M0_RING_ENTRIES_NR,
@@ -247,44 +249,7 @@ static void pump_undo(struct m0_pump *pump)
 	pump_free(pump);
 }
 
-int m0_pump_open(struct m0_lnet **ret, const struct m0_lnet_cfg *cfg,
-		 struct m0_shared_side *side, const struct m0_lnet_nid *nids,
-		 unsigned nids_nr, const struct m0_pump_host *host, void *arg)
-{
-	struct m0_pump *pump;
-	struct m0_lnet *lnet;
-	int             rc;
-
-	M0_PRE(side->shs_role == M0_SHARED_CLIENT);
-	M0_PRE(nids_nr <= ARRAY_SIZE(lnet->hm_nids.fns_nid));
-	if (side->shs_cfg.shc_control_bytes < sizeof(struct m0_ring_control))
-		return -EINVAL;
-	M0_ALLOC_PTR(pump);
-	lnet = m0_front__new(cfg, &m0_front__attached_ops);
-	if (pump == NULL || lnet == NULL) {
-		if (lnet != NULL) {
-			m0_strand_fini(&lnet->hm_embed.emb_strand);
-			m0_front__free(lnet);
-		}
-		m0_free(pump);
-		return -ENOMEM;
-	}
-	lnet->hm_cfg.lc_portals_nr = side->shs_cfg.shc_portals_nr;
-	lnet->hm_pump = pump;
-	pump->pmp_lnet = lnet;
-	pump->pmp_side = side;
-	pump->pmp_host = host;
-	pump->pmp_arg = arg;
-	pump->pmp_req.srq_opcode = M0_SHARED_CLOSE;
-	rc = front_init(pump, nids, nids_nr);
-	if (rc == 0)
-		*ret = lnet;
-	else
-		pump_undo(pump);
-	return rc;
-}
-
-void m0_pump__close(struct m0_lnet *lnet)
+static void pump_close(struct m0_lnet *lnet)
 {
 	struct m0_pump *pump = lnet->hm_pump;
 	bool            last;
@@ -312,4 +277,60 @@ void m0_pump__close(struct m0_lnet *lnet)
 	if (last)
 		m0_front__free(lnet);
 	pump_free(pump);
+}
+
+static bool pump_may_have_thread(const struct m0_pump *pump)
+{
+	return pump->pmp_host->puh_rouse != NULL;
+}
+
+static const struct m0_front_apart_ops pump_ops = {
+	.fao_step = pump_step,
+	.fao_is_ready = pump_is_ready,
+	.fao_sleep = pump_sleep,
+	.fao_rouse = pump_rouse,
+	.fao_may_have_thread = pump_may_have_thread,
+	.fao_close = pump_close,
+	.fao_region_take = m0_pump__region_take,
+	.fao_region_put = m0_pump__region_put,
+	.fao_region_share = m0_pump__region_share,
+	.fao_region_do = m0_pump__region_do,
+};
+
+int m0_pump_open(struct m0_lnet **ret, const struct m0_lnet_cfg *cfg,
+		 struct m0_shared_side *side, const struct m0_lnet_nid *nids,
+		 unsigned nids_nr, const struct m0_pump_host *host, void *arg)
+{
+	struct m0_pump *pump;
+	struct m0_lnet *lnet;
+	int             rc;
+
+	M0_PRE(side->shs_role == M0_SHARED_CLIENT);
+	M0_PRE(nids_nr <= ARRAY_SIZE(lnet->hm_nids.fns_nid));
+	if (side->shs_cfg.shc_control_bytes < sizeof(struct m0_ring_control))
+		return -EINVAL;
+	M0_ALLOC_PTR(pump);
+	lnet = m0_front__new(cfg, &m0_front__attached_ops);
+	if (pump == NULL || lnet == NULL) {
+		if (lnet != NULL) {
+			m0_strand_fini(&lnet->hm_embed.emb_strand);
+			m0_front__free(lnet);
+		}
+		m0_free(pump);
+		return -ENOMEM;
+	}
+	lnet->hm_cfg.lc_portals_nr = side->shs_cfg.shc_portals_nr;
+	lnet->hm_pump = pump;
+	lnet->hm_embed.emb_apart = &pump_ops;
+	pump->pmp_lnet = lnet;
+	pump->pmp_side = side;
+	pump->pmp_host = host;
+	pump->pmp_arg = arg;
+	pump->pmp_req.srq_opcode = M0_SHARED_CLOSE;
+	rc = front_init(pump, nids, nids_nr);
+	if (rc == 0)
+		*ret = lnet;
+	else
+		pump_undo(pump);
+	return rc;
 }

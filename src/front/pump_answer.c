@@ -38,6 +38,7 @@ int m0_pump__answer_check(struct m0_pump *pump, uint32_t verb,
 	struct m0_shared_why *why = &pump->pmp_why;
 	int                   rc;
 
+	M0_PRE(verb < M0_RING_VERBS_NR);
 	if (answer->rqc_rc < M0_SHARED_STATUS_MIN)
 		return m0_shared_refuse_signed(why, -EPROTO, "answer_rc",
 					       answer->rqc_rc,

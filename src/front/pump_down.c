@@ -15,6 +15,7 @@ static int send(struct m0_pump *pump)
 	const struct m0_shared_request *req = &pump->pmp_req;
 	int                             rc;
 
+	M0_PRE(req->srq_opcode != 0);
 	if (!m0_pump__is_open(pump))
 		return 0;
 	rc = m0_shared_reserve(side, m0_shared_request_entries(req),
@@ -48,6 +49,7 @@ static int other_send(struct m0_pump *pump)
 	unsigned i = 0;
 	int      rc;
 
+	M0_PRE_EX(m0_shared_events_nr(&pump->pmp_req) == 1);
 	if (!m0_pump__is_open(pump))
 		return 0;
 	if (pump->pmp_others_nr == M0_PUMP_OTHERS_NR)
@@ -87,6 +89,7 @@ static int eq_need(struct m0_pump *pump, uint32_t eq)
 	uint32_t                 gen;
 	int                      rc;
 
+	M0_PRE(eq <= pump->pmp_lnet->hm_eq_slots.fss_max);
 	if (eq == 0)
 		return 0;
 	peq = &pump->pmp_eqs[eq - 1];
@@ -117,6 +120,7 @@ static int barrier_do(struct m0_pump *pump, const struct m0_ring_entry *entry)
 	struct m0_pump_eq *peq = &pump->pmp_eqs[entry->rqe_nr];
 	int                rc = 0;
 
+	M0_PRE(entry->rqe_nr < pump->pmp_lnet->hm_eq_slots.fss_nr);
 	req_set(pump, M0_SHARED_BARRIER, entry->rqe_nr, 0);
 	if (!peq->peq_passes)
 		rc = other_send(pump);
@@ -146,6 +150,7 @@ static int me_attach_do(struct m0_pump *pump, const struct m0_ring_entry *entry)
 {
 	int rc;
 
+	M0_PRE_EX(pump->pmp_mes[entry->rqe_nr] == 0);
 	req_set(pump, M0_SHARED_ME_ATTACH, entry->rqe_nr, entry->rqe_gen);
 	me_fill(pump, entry->rqe_nr);
 	rc = send(pump);
@@ -187,6 +192,7 @@ static void md_begin(struct m0_pump *pump)
 {
 	const struct m0_shared_request *req = &pump->pmp_req;
 
+	M0_PRE_EX(pump->pmp_mds[req->srq_md_nr].pmd_gen == 0);
 	pump->pmp_mds[req->srq_md_nr] = (struct m0_pump_md){
 		.pmd_gen = req->srq_md_gen,
 		.pmd_eq = req->srq_md.rmd_eq,
@@ -246,8 +252,9 @@ static int move_do(struct m0_pump *pump, const struct m0_ring_entry *entry)
 	struct m0_ring_op *op = &pump->pmp_req.srq_op;
 	bool               binds = entry->rqe_opcode == M0_RING_BIND_PUT ||
 		     entry->rqe_opcode == M0_RING_BIND_GET;
-	int                rc = 0;
+	int rc = 0;
 
+	M0_PRE_EX(pump->pmp_ops[entry->rqe_nr].pop_gen == 0);
 	memcpy(op, m0_front__op_record(pump->pmp_lnet, entry->rqe_nr),
 	       offsetof(struct m0_ring_op, rop_event));
 	if (binds)
@@ -284,6 +291,7 @@ static int lazy_do(struct m0_pump *pump, const struct m0_ring_entry *entry)
 	uint32_t  bits;
 	int       rc;
 
+	M0_PRE(entry->rqe_nr < pump->pmp_side->shs_cfg.shc_portals_nr);
 	req_set(pump, M0_SHARED_LAZY, entry->rqe_nr, 0);
 	pump->pmp_req.srq_number = 0;
 	if (m0_pump__is_open(pump)) {
@@ -329,6 +337,7 @@ static int control_do(struct m0_pump *pump, const struct m0_ring_entry *entry)
 			       struct m0_ring_control, entry->rqe_nr);
 	int rc;
 
+	M0_PRE(pump->pmp_controls[entry->rqe_nr].pct_gen == 0);
 	req_set(pump, M0_SHARED_CONTROL, entry->rqe_nr, entry->rqe_gen);
 	pump->pmp_req.srq_number = record->rqc_verb;
 	if (m0_pump__is_open(pump))
@@ -358,19 +367,20 @@ static int call_do(struct m0_pump *pump, const struct m0_ring_entry *entry)
 	return 0;
 }
 
-void m0_pump__region_do(struct m0_pump *pump, enum m0_shared_opcode opcode,
-			uint32_t nr, uint64_t bytes)
+void m0_pump__region_do(struct m0_pump *pump, bool is_add, uint32_t nr,
+			uint64_t bytes)
 {
 	int rc;
 
-	req_set(pump, opcode, nr, pump->pmp_regions[nr - 1].prg_gen);
+	M0_PRE(nr > 0 && nr <= pump->pmp_side->shs_cfg.shc_regions_max);
+	req_set(pump, is_add ? M0_SHARED_REGION_ADD : M0_SHARED_REGION_DEL, nr,
+		pump->pmp_regions[nr - 1].prg_gen);
 	pump->pmp_req.srq_number = bytes;
 	rc = other_send(pump);
+	/* call_do() has looked for room. */
 	M0_ASSERT(rc == 0);
 	if (!m0_pump__is_open(pump))
-		m0_front__mem_result(pump->pmp_lnet, nr,
-				     opcode == M0_SHARED_REGION_ADD,
-				     -ESHUTDOWN);
+		m0_pump__region_result(pump, nr, is_add, -ESHUTDOWN);
 }
 
 static int (*const does[M0_RING_OPCODES_NR])(
@@ -401,6 +411,7 @@ bool m0_pump__down(struct m0_pump *pump)
 	uint32_t           end;
 	uint32_t           nr;
 
+	M0_PRE_EX(m0_front__invariant(lnet));
 	if (m0_front__is_posted(lnet))
 		m0_front__bell_clear(lnet);
 	pump->pmp_waits_room = false;

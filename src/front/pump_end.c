@@ -33,10 +33,11 @@ void m0_pump__end(struct m0_pump *pump)
 /* Has an event to come, not only DONE? */
 static bool op_has_event(const struct m0_pump_op *op)
 {
-	return !op->pop_had_send || (op->pop_is_answered && !op->pop_had_answer);
+	return !op->pop_had_send ||
+	       (op->pop_is_answered && !op->pop_had_answer);
 }
 
-static bool op_md_is_live(const struct m0_pump *pump,
+static bool op_md_is_live(const struct m0_pump    *pump,
 			  const struct m0_pump_op *op)
 {
 	return pump->pmp_mds[op->pop_md].pmd_gen == op->pop_md_gen;
@@ -48,6 +49,7 @@ static void ops_count(struct m0_pump *pump)
 	struct m0_pump_op *op;
 	uint32_t           nr;
 
+	M0_PRE_EX(!m0_pump__is_open(pump));
 	for (nr = 0; nr < pump->pmp_lnet->hm_mds.fss_nr; ++nr)
 		pump->pmp_mds[nr].pmd_ops_nr = 0;
 	for (nr = 0; nr < pump->pmp_lnet->hm_ops.fss_nr; ++nr) {
@@ -63,9 +65,10 @@ static void op_end(struct m0_pump *pump, uint32_t nr, struct m0_pump_op *op)
 	struct m0_ring_op    *record = m0_front__op_record(pump->pmp_lnet, nr);
 	bool                  second = op->pop_had_send;
 	struct m0_ring_event *ev = &record->rop_event[second];
-	bool                  ends = --pump->pmp_mds[op->pop_md].pmd_ops_nr == 0 &&
+	bool ends = --pump->pmp_mds[op->pop_md].pmd_ops_nr == 0 &&
 		    op_md_is_live(pump, op);
 
+	M0_PRE(op_has_event(op));
 	*ev = (struct m0_ring_event){
 		.rev_type = !second          ? M0_LNET_EV_SEND
 			    : op->pop_is_get ? M0_LNET_EV_REPLY
@@ -189,6 +192,7 @@ bool m0_pump__ends_post(struct m0_pump *pump)
 {
 	uint32_t put_nr = pump->pmp_up.rou_put_nr;
 
+	M0_PRE(pump->pmp_others_nr == 0);
 	M0_PRE(!m0_pump__is_open(pump));
 	ops_count(pump);
 	pump->pmp_has_ends = !(ops_end(pump) && mds_end(pump) &&

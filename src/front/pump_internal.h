@@ -94,14 +94,14 @@ struct m0_pump {
 	/** m0_lnet_close() waits, and was told. */
 	bool pmp_is_told;
 	/** What is to be ended, and was not, for want of room. */
-	bool                     pmp_has_ends;
-	struct m0_shared_why     pmp_why;
-	uint32_t                *pmp_mes;
-	struct m0_pump_md       *pmp_mds;
-	struct m0_pump_op       *pmp_ops;
-	struct m0_pump_eq       *pmp_eqs;
-	struct m0_pump_control  *pmp_controls;
-	struct m0_pump_region   *pmp_regions;
+	bool                    pmp_has_ends;
+	struct m0_shared_why    pmp_why;
+	uint32_t               *pmp_mes;
+	struct m0_pump_md      *pmp_mds;
+	struct m0_pump_op      *pmp_ops;
+	struct m0_pump_eq      *pmp_eqs;
+	struct m0_pump_control *pmp_controls;
+	struct m0_pump_region  *pmp_regions;
 	/** Event queues used so far have lower numbers. */
 	uint32_t             pmp_eqs_end;
 	struct m0_pump_other pmp_others[M0_PUMP_OTHERS_NR];
@@ -116,14 +116,23 @@ struct m0_pump {
 
 /** Puts what the front has posted. @return true if there was anything. */
 bool m0_pump__down(struct m0_pump *pump);
-/** A region begins, or ends. Pre: m0_pump__has_room(). */
-void m0_pump__region_do(struct m0_pump *pump, enum m0_shared_opcode opcode,
-			uint32_t nr, uint64_t bytes);
+/** fao_region_do. */
+void m0_pump__region_do(struct m0_pump *pump, bool is_add, uint32_t nr,
+			uint64_t bytes);
 
-/* -- pump_up.c ------------------------------------------------------------- */
+/* -- pump_region.c --------------------------------------------------------- */
 
-/** Posts what the server has put, as far as there is room. @return true if any. */
-bool m0_pump__up(struct m0_pump *pump);
+/** fao_region_take, fao_region_put, fao_region_share. */
+uint32_t m0_pump__region_take(struct m0_pump *pump, void *mem);
+void     m0_pump__region_put(struct m0_pump *pump, uint32_t nr);
+int      m0_pump__region_share(struct m0_pump *pump, uint32_t nr, void *addr,
+			       uint64_t bytes);
+/** The answer about a region. */
+void m0_pump__region_result(struct m0_pump *pump, uint32_t nr, bool is_add,
+			    int status);
+
+/* -- pump_tool.c ----------------------------------------------------------- */
+
 /** Posts an entry. Pre: there is room. */
 void m0_pump__post(struct m0_pump *pump, uint32_t kind, uint32_t nr,
 		   uint32_t gen, bool is_last);
@@ -138,6 +147,11 @@ void m0_pump__event_name(struct m0_pump *pump, struct m0_ring_event *ev,
 void m0_pump__md_end(struct m0_pump *pump, uint32_t nr);
 /** The request is answered. */
 void m0_pump__other_end(struct m0_pump *pump, unsigned i, int status);
+
+/* -- pump_up.c ------------------------------------------------------------- */
+
+/** Posts what the server has put, as far as there is room. @return true if any. */
+bool m0_pump__up(struct m0_pump *pump);
 /** Copies counters of event queues. */
 void m0_pump__eqs_copy(struct m0_pump *pump);
 
@@ -154,37 +168,9 @@ bool m0_pump__ends_post(struct m0_pump *pump);
 int m0_pump__answer_check(struct m0_pump *pump, uint32_t verb,
 			  const struct m0_ring_control *answer);
 
-/* -- pump.c ---------------------------------------------------------------- */
-
 static inline bool m0_pump__is_open(const struct m0_pump *pump)
 {
 	return pump->pmp_state == M0_PUMP_OPEN;
 }
-/** Step of an attached front: the pump's part before and after the delivery. */
-m0_time_t m0_pump__step(struct m0_pump *pump, m0_time_t now);
-bool      m0_pump__is_ready(struct m0_pump *pump);
-/** Waits for the server, a thread that rouses, or the deadline. */
-void m0_pump__sleep(struct m0_pump *pump, m0_time_t deadline);
-void m0_pump__rouse(struct m0_pump *pump);
-/** m0_lnet_close() of an attached front. */
-void m0_pump__close(struct m0_lnet *lnet);
-
-/* -- front_mem.c ----------------------------------------------------------- */
-
-/** The server's answer about a region. */
-void m0_front__mem_result(struct m0_lnet *lnet, uint32_t nr, bool is_add,
-			  int status);
-
-/* -- front_nets.c ---------------------------------------------------------- */
-
-int m0_front__nids_renew(struct m0_lnet *lnet);
-
-/* -- attach.c -------------------------------------------------------------- */
-
-extern const struct m0_strand_ops m0_front__attached_ops;
-
-/* -- front_open.c ---------------------------------------------------------- */
-
-int m0_front__ring_make(struct m0_lnet *lnet);
 
 #endif /* M0_SRC_FRONT_PUMP_INTERNAL_H */

@@ -6,44 +6,6 @@
  */
 #include "front/pump_internal.h"
 
-int m0_pump__broken(struct m0_pump *pump, const char *field, uint64_t value,
-		    const char *words)
-{
-	return m0_shared_refuse_as(&pump->pmp_why, -EPROTO, field, value,
-				   words);
-}
-
-void m0_pump__post(struct m0_pump *pump, uint32_t kind, uint32_t nr,
-		   uint32_t gen, bool is_last)
-{
-	struct m0_ring_entry entry = { .rqe_opcode = kind,
-				       .rqe_nr = nr,
-				       .rqe_gen = gen,
-				       .rqe_is_last = is_last };
-
-	M0_PRE(m0_ring_has_room(&pump->pmp_up));
-	m0_ring_put(&pump->pmp_up, &entry);
-}
-
-void m0_pump__event_name(struct m0_pump *pump, struct m0_ring_event *ev,
-			 uint32_t md, uint32_t md_gen,
-			 const struct m0_ring_op *op)
-{
-	ev->rev_md_nr = md;
-	ev->rev_md_gen = md_gen;
-	ev->rev_md_user = m0_front__md_record(pump->pmp_lnet, md)->rmd_user;
-	ev->rev_op_user = op == NULL ? 0 : op->rop_user;
-}
-
-/* Before the front can know of the event, and use the record again. */
-void m0_pump__md_end(struct m0_pump *pump, uint32_t nr)
-{
-	__atomic_store_n(
-		&m0_front__md_record(pump->pmp_lnet, nr)->rmd_ended, 1,
-		__ATOMIC_RELEASE);
-	pump->pmp_mds[nr].pmd_gen = 0;
-}
-
 /* ------------------------------------------------------------- PUT and GET -- */
 
 /* The operation of a report; NULL: there is none. */
@@ -70,6 +32,7 @@ static int op_event_check(struct m0_pump *pump, const struct m0_pump_op *op,
 {
 	const struct m0_ring_event *ev = &rep->shp_event;
 
+	M0_PRE_EX(op->pop_gen == rep->shp_gen && op->pop_claims_nr > 0);
 	if (rep->shp_kind == M0_SHARED_EV_SEND
 		    ? op->pop_had_send
 		    : !op->pop_is_answered || op->pop_had_answer)
@@ -89,8 +52,7 @@ static int op_event_check(struct m0_pump *pump, const struct m0_pump_op *op,
 }
 
 /* @return number of reserved events that are free, or -EPROTO */
-static int op_event_do(struct m0_pump                *pump,
-		       const struct m0_shared_report *rep)
+static int op_event_do(struct m0_pump *pump, const struct m0_shared_report *rep)
 {
 	bool                  second = rep->shp_kind == M0_SHARED_EV_RESPONSE;
 	struct m0_pump_op    *op = op_find(pump, rep);
@@ -147,6 +109,7 @@ static bool incomings_make(struct m0_pump *pump)
 			 M0_RING_CHUNK_NR;
 	uint32_t i;
 
+	M0_PRE(pump->pmp_free == 0);
 	if (!m0_front__incomings_grow(lnet))
 		return false;
 	for (i = M0_RING_CHUNK_NR; i > 0; --i) {
@@ -164,6 +127,7 @@ static struct m0_ring_incoming *incoming_get(struct m0_pump *pump, uint32_t *nr)
 	struct m0_ring          *ring = pump->pmp_lnet->hm_ring;
 	struct m0_ring_incoming *record;
 
+	M0_PRE_EX(m0_pump__is_open(pump));
 	if (pump->pmp_free == 0)
 		pump->pmp_free = __atomic_exchange_n(&ring->rng_returned, 0,
 						     __ATOMIC_ACQUIRE);
@@ -190,6 +154,7 @@ static int eq_count(struct m0_pump *pump, uint32_t eq)
 	struct m0_ring_eq *record;
 	uint32_t           taken;
 
+	M0_PRE(eq <= pump->pmp_eqs_end);
 	if (eq == 0)
 		return 0;
 	peq = &pump->pmp_eqs[eq - 1];
@@ -206,8 +171,7 @@ static int eq_count(struct m0_pump *pump, uint32_t eq)
 }
 
 /* @return as op_event_do(), -EAGAIN: there is no record. */
-static int incoming_do(struct m0_pump                *pump,
-		       const struct m0_shared_report *rep)
+static int incoming_do(struct m0_pump *pump, const struct m0_shared_report *rep)
 {
 	uint32_t                 md = rep->shp_event.rev_md_nr;
 	uint32_t                 gen = rep->shp_event.rev_md_gen;
@@ -299,29 +263,6 @@ static int me_gone_do(struct m0_pump *pump, const struct m0_shared_report *rep)
 
 /* ---------------------------------------------------------------- answers -- */
 
-void m0_pump__other_end(struct m0_pump *pump, unsigned i, int status)
-{
-	struct m0_pump_other other = pump->pmp_others[i];
-
-	pump->pmp_others[i].pot_opcode = 0;
-	--pump->pmp_others_nr;
-	switch (other.pot_opcode) {
-	case M0_SHARED_EQ_ADD:
-		/* MDs on it are refused; a later one tries again. */
-		if (status != 0)
-			pump->pmp_eqs[other.pot_nr].peq_gen = 0;
-		break;
-	case M0_SHARED_REGION_ADD:
-	case M0_SHARED_REGION_DEL:
-		m0_front__mem_result(pump->pmp_lnet, other.pot_nr,
-				     other.pot_opcode == M0_SHARED_REGION_ADD,
-				     status);
-		break;
-	default:
-		break;
-	}
-}
-
 /* The request that is answered; M0_PUMP_OTHERS_NR: there is none. */
 static unsigned other_find(const struct m0_pump *pump, uint32_t opcode,
 			   uint32_t nr)
@@ -339,6 +280,7 @@ static int passed_do(struct m0_pump *pump, const struct m0_shared_report *rep)
 {
 	unsigned i = other_find(pump, M0_SHARED_BARRIER, rep->shp_nr);
 
+	M0_PRE_EX(rep->shp_kind == M0_SHARED_PASSED);
 	if (i == M0_PUMP_OTHERS_NR)
 		return m0_pump__broken(pump, "eq", rep->shp_nr,
 				       "an event queue with a barrier");
@@ -350,8 +292,7 @@ static int passed_do(struct m0_pump *pump, const struct m0_shared_report *rep)
 
 static int result_do(struct m0_pump *pump, const struct m0_shared_report *rep)
 {
-	unsigned i =
-		other_find(pump, rep->shp_result.srt_opcode, rep->shp_nr);
+	unsigned i = other_find(pump, rep->shp_result.srt_opcode, rep->shp_nr);
 
 	if (i == M0_PUMP_OTHERS_NR)
 		return m0_pump__broken(pump, "result_opcode",
@@ -405,6 +346,7 @@ bool m0_pump__up(struct m0_pump *pump)
 	bool                    any = false;
 	int                     rc = 0;
 
+	M0_PRE(m0_pump__is_open(pump));
 	while (m0_ring_has_room(&pump->pmp_up)) {
 		rc = m0_shared_report_get(side, &rep, &pump->pmp_why);
 		if (rc > 0)

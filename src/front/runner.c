@@ -142,7 +142,9 @@ int m0_lnet_thread_start(struct m0_lnet *lnet)
 
 	if (!m0_lnet_is_inline(lnet))
 		return 0;
-	if (lnet->hm_node == NULL)
+	if (lnet->hm_node == NULL &&
+	    (lnet->hm_pump == NULL ||
+	     !lnet->hm_embed.emb_apart->fao_may_have_thread(lnet->hm_pump)))
 		return -ENOSYS;
 	if (m0_front__is_inside(lnet))
 		return -EDEADLK;

@@ -3,7 +3,7 @@
  * Steps that the caller of a function makes on an inline node, and waits of the
  * application. The step itself is reached through the strand's table.
  */
-#include "front/pump_internal.h"
+#include "front/front_internal.h"
 
 /*
  * A thread that posts after hm_sleeps was set wakes the sleeper; earlier posts
@@ -25,7 +25,8 @@ static void inline_sleep(struct m0_lnet *lnet, const struct m0_semaphore *sem,
 			node->nod_reactor->rtr_ops->rtro_sleep(
 				node->nod_reactor, until);
 		else if (lnet->hm_pump != NULL)
-			m0_pump__sleep(lnet->hm_pump, until);
+			lnet->hm_embed.emb_apart->fao_sleep(lnet->hm_pump,
+							    until);
 		else
 			m0_time_sleep(
 				min64u(until, m0_time_from_now(0, 1000000)));

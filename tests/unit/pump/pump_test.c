@@ -46,9 +46,9 @@ static const struct m0_serve_cfg serve_cfg = {
 
 /** An attached process. */
 struct process {
-	char                  pr_area[AREA_BYTES] __attribute__((__aligned__(64)));
-	char                  pr_region[REGION_BYTES];
-	struct m0_serve       pr_serve;
+	char            pr_area[AREA_BYTES] __attribute__((__aligned__(64)));
+	char            pr_region[REGION_BYTES];
+	struct m0_serve pr_serve;
 	struct m0_shared_side pr_side;
 	struct m0_lnet       *pr_lnet;
 	unsigned              pr_ended_nr;
@@ -62,7 +62,7 @@ static struct m0_lnet *node;
 static struct process  processes[FRONTS_NR];
 /** The first one. */
 static struct process *const self = &processes[0];
-#define lnet self->pr_lnet
+#define lnet   self->pr_lnet
 #define region self->pr_region
 
 /* ----------------------------------------------------------------- hosts -- */
@@ -227,7 +227,8 @@ static unsigned unlinked_count(void)
 
 /* ----------------------------------------------------------------- calls -- */
 
-static struct m0_lnet_handle attach(struct m0_lnet *front, struct m0_lnet_eq *eq,
+static struct m0_lnet_handle attach(struct m0_lnet    *front,
+				    struct m0_lnet_eq *eq,
 				    struct m0_bufvec *vec, uint64_t bits,
 				    unsigned options, int32_t threshold)
 {
@@ -399,8 +400,8 @@ static void moves(struct m0_lnet *from, struct m0_lnet *to, char *from_at,
 
 		events_nr = 0;
 		for (i = 0; i < segs_nr; ++i) {
-			memset(from_mem.me_buf[i], get ? 0 : 'a' + (int)(i + step),
-			       64);
+			memset(from_mem.me_buf[i],
+			       get ? 0 : 'a' + (int)(i + step), 64);
 			memset(to_mem.me_buf[i], get ? 'A' + (int)i : 0, 64);
 		}
 		(void)attach(to, &to_eq, dst, 5 + step,
@@ -410,9 +411,8 @@ static void moves(struct m0_lnet *from, struct m0_lnet *to, char *from_at,
 			move(from, &from_eq, src, 5 + step, get, step == 1), 0);
 		await(step == 0 ? 2 : 3);
 		assert_int_equal(count(M0_LNET_EV_SEND, 0), 1);
-		assert_int_equal(count(get ? M0_LNET_EV_GET : M0_LNET_EV_PUT,
-				       0),
-				 1);
+		assert_int_equal(
+			count(get ? M0_LNET_EV_GET : M0_LNET_EV_PUT, 0), 1);
 		assert_int_equal(count(M0_LNET_EV_ACK, 0), step == 1);
 		assert_int_equal(count(M0_LNET_EV_REPLY, 0), get);
 		assert_int_equal(unlinked_count(), 2);
@@ -475,19 +475,16 @@ static void queues_are_polled(void **state)
 	m0_lnet_eq_init(&eq, lnet, NULL, 0);
 	for (i = 0; i < 300; ++i) {
 		memset(region, 'a' + (int)i % 26, 64);
-		(void)attach(lnet, &eq,
-			     vec_of(&dst, 1, region + 4096, 64, 0), i,
-			     M0_LNET_MD_OP_PUT, 1);
+		(void)attach(lnet, &eq, vec_of(&dst, 1, region + 4096, 64, 0),
+			     i, M0_LNET_MD_OP_PUT, 1);
 		assert_int_equal(move(lnet, &eq, vec_of(&src, 1, region, 64, 0),
 				      i, false, false),
 				 0);
-		assert_int_equal(m0_lnet_eq_wait(&eq, &ev,
-						 m0_time_from_now(20, 0)),
-				 0);
+		assert_int_equal(
+			m0_lnet_eq_wait(&eq, &ev, m0_time_from_now(20, 0)), 0);
 		assert_int_equal(ev.ev_status, 0);
-		assert_int_equal(m0_lnet_eq_wait(&eq, &ev,
-						 m0_time_from_now(20, 0)),
-				 0);
+		assert_int_equal(
+			m0_lnet_eq_wait(&eq, &ev, m0_time_from_now(20, 0)), 0);
 		assert_int_equal(ev.ev_status, 0);
 		assert_memory_equal(region, region + 4096, 64);
 		assert_int_equal(m0_lnet_eq_get(&eq, &ev), -EAGAIN);
@@ -512,7 +509,8 @@ static void many_messages_move(void **state)
 	(void)vec_of(&src, 1, region, 64, 0);
 	for (round = 0; round < ROUNDS; ++round) {
 		events_nr = 0;
-		(void)attach(lnet, &eq, &src.me_vec, 5, M0_LNET_MD_OP_PUT, DEEP);
+		(void)attach(lnet, &eq, &src.me_vec, 5, M0_LNET_MD_OP_PUT,
+			     DEEP);
 		for (i = 0; i < DEEP; ++i)
 			assert_int_equal(move(lnet, &eq, &src.me_vec, 5, false,
 					      false),
@@ -531,9 +529,9 @@ static void many_messages_move(void **state)
 /* More than the area has reserved events for: the call fails, nothing else. */
 static void bounds_fail_calls(void **state)
 {
-	struct m0_lnet_eq     eq;
-	struct m0_lnet_handle handle[400];
-	struct memory         mem;
+	struct m0_lnet_eq      eq;
+	struct m0_lnet_handle  handle[400];
+	struct memory          mem;
 	struct m0_lnet_me_attr me = {
 		.mea_portal = PORTAL,
 		.mea_id = { m0_lnet_nid_any, M0_LNET_PID_ANY },
@@ -562,8 +560,8 @@ static void bounds_fail_calls(void **state)
 		}
 		assert_int_equal(rc, -ENOSPC);
 		assert_int_equal(nr, 150);
-		assert_int_equal(
-			move(lnet, &eq, &mem.me_vec, 99, true, false), -ENOSPC);
+		assert_int_equal(move(lnet, &eq, &mem.me_vec, 99, true, false),
+				 -ENOSPC);
 		for (i = 0; i < nr; ++i)
 			assert_int_equal(m0_lnet_md_unlink(lnet, handle[i]), 0);
 		await(nr);
@@ -641,11 +639,10 @@ static void queue_numbers_are_used_again(void **state)
 	for (i = 0; i < 20; ++i) {
 		m0_lnet_eq_init(&eq, lnet, NULL, 1 + i % 3);
 		(void)attach(lnet, &eq, &mem.me_vec, 6, M0_LNET_MD_OP_PUT, 1);
-		assert_int_equal(
-			move(lnet, NULL, &mem.me_vec, 6, false, false), 0);
-		assert_int_equal(m0_lnet_eq_wait(&eq, &ev,
-						 m0_time_from_now(20, 0)),
+		assert_int_equal(move(lnet, NULL, &mem.me_vec, 6, false, false),
 				 0);
+		assert_int_equal(
+			m0_lnet_eq_wait(&eq, &ev, m0_time_from_now(20, 0)), 0);
 		assert_int_equal(ev.ev_type, M0_LNET_EV_PUT);
 		progress(20);
 		m0_lnet_eq_fini(&eq);
@@ -727,9 +724,9 @@ static void outstanding_make(void)
 			     M0_LNET_MD_OP_PUT, 1);
 	progress(50);
 	for (i = 0; i < 10; ++i)
-		assert_int_equal(
-			move(lnet, &end_eq, &mem.me_vec, 7, i % 2 == 0, true),
-			0);
+		assert_int_equal(move(lnet, &end_eq, &mem.me_vec, 7, i % 2 == 0,
+				      true),
+				 0);
 	/* The SENDs of the GETs have come. */
 	await(5);
 	/* These have not been put. */

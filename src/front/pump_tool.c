@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the ways of an event through the pump have in common.
+ */
+#include "front/pump_internal.h"
+
+int m0_pump__broken(struct m0_pump *pump, const char *field, uint64_t value,
+		    const char *words)
+{
+	return m0_shared_refuse_as(&pump->pmp_why, -EPROTO, field, value,
+				   words);
+}
+
+void m0_pump__post(struct m0_pump *pump, uint32_t kind, uint32_t nr,
+		   uint32_t gen, bool is_last)
+{
+	struct m0_ring_entry entry = { .rqe_opcode = kind,
+				       .rqe_nr = nr,
+				       .rqe_gen = gen,
+				       .rqe_is_last = is_last };
+
+	M0_PRE(m0_ring_has_room(&pump->pmp_up));
+	m0_ring_put(&pump->pmp_up, &entry);
+}
+
+void m0_pump__event_name(struct m0_pump *pump, struct m0_ring_event *ev,
+			 uint32_t md, uint32_t md_gen,
+			 const struct m0_ring_op *op)
+{
+	ev->rev_md_nr = md;
+	ev->rev_md_gen = md_gen;
+	ev->rev_md_user = m0_front__md_record(pump->pmp_lnet, md)->rmd_user;
+	ev->rev_op_user = op == NULL ? 0 : op->rop_user;
+}
+
+/* Before the front can know of the event, and use the record again. */
+void m0_pump__md_end(struct m0_pump *pump, uint32_t nr)
+{
+	__atomic_store_n(&m0_front__md_record(pump->pmp_lnet, nr)->rmd_ended, 1,
+			 __ATOMIC_RELEASE);
+	pump->pmp_mds[nr].pmd_gen = 0;
+}
+
+void m0_pump__other_end(struct m0_pump *pump, unsigned i, int status)
+{
+	struct m0_pump_other other = pump->pmp_others[i];
+
+	M0_PRE(i < M0_PUMP_OTHERS_NR && other.pot_opcode != 0);
+	pump->pmp_others[i].pot_opcode = 0;
+	--pump->pmp_others_nr;
+	switch (other.pot_opcode) {
+	case M0_SHARED_EQ_ADD:
+		/* MDs on it are refused; a later one tries again. */
+		if (status != 0)
+			pump->pmp_eqs[other.pot_nr].peq_gen = 0;
+		break;
+	case M0_SHARED_REGION_ADD:
+	case M0_SHARED_REGION_DEL:
+		m0_pump__region_result(pump, other.pot_nr,
+				       other.pot_opcode == M0_SHARED_REGION_ADD,
+				       status);
+		break;
+	default:
+		break;
+	}
+}
