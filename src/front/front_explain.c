@@ -3,6 +3,17 @@
 #include "front/front_internal.h"
 #include "m0/lnet_explain.h"
 
+/* The node may be in another process. */
+static bool explain_ok(struct m0_lnet_explain *explain, size_t bytes)
+{
+	if (bytes < sizeof *explain ||
+	    explain->lex_paths_nr >
+		    (bytes - sizeof *explain) / sizeof explain->lex_paths[0])
+		return false;
+	explain->lex_note[sizeof explain->lex_note - 1] = 0;
+	return true;
+}
+
 int m0_lnet_explain(struct m0_lnet *lnet, const struct m0_lnet_nid *dest,
 		    const struct m0_lnet_nid *from,
 		    struct m0_lnet_explain  **ret)
@@ -23,9 +34,12 @@ int m0_lnet_explain(struct m0_lnet *lnet, const struct m0_lnet_nid *dest,
 	if (rc == 0)
 		rc = m0_front__block_take(lnet, fcl, &block, &bytes);
 	m0_front__control_put(lnet, fcl);
+	if (rc == 0 && !explain_ok(block, bytes)) {
+		m0_free(block);
+		rc = -EPROTO;
+	}
 	if (rc == 0)
 		*ret = block;
-	M0_POST(rc != 0 || bytes >= sizeof **ret);
 	return rc;
 }
 

@@ -158,6 +158,11 @@ int m0_lnet_info_get(struct m0_lnet *lnet, struct m0_lnet_info **ret)
 	m0_front__control_put(lnet, fcl);
 	if (rc != 0)
 		return rc;
+	/* The node may be in another process. */
+	if (!m0_ring_info_check(block, bytes)) {
+		m0_free(block);
+		return -EPROTO;
+	}
 	m0_ring_info_unpack(block);
 	*ret = block;
 	return 0;

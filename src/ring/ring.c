@@ -140,6 +140,35 @@ size_t m0_ring_info_pack(struct m0_lnet_info *info)
 	return bytes;
 }
 
+/* Does an array lie in a block, behind its head? */
+static bool array_is_in(const void *offset, size_t nr, size_t each,
+			size_t bytes)
+{
+	uintptr_t at = (uintptr_t)offset;
+
+	return at >= sizeof(struct m0_lnet_info) && at <= bytes &&
+	       at % sizeof(uint64_t) == 0 && nr <= (bytes - at) / each;
+}
+
+bool m0_ring_info_check(const struct m0_lnet_info *info, size_t bytes)
+{
+	const struct m0_lnet_peer_info *peers;
+	unsigned                        i;
+
+	if (bytes < sizeof *info ||
+	    !array_is_in(info->li_nis, info->li_nis_nr, sizeof *info->li_nis,
+			 bytes) ||
+	    !array_is_in(info->li_peers, info->li_peers_nr,
+			 sizeof *info->li_peers, bytes))
+		return false;
+	peers = moved(info->li_peers, (uintptr_t)info);
+	for (i = 0; i < info->li_peers_nr; ++i)
+		if (!array_is_in(peers[i].pei_nis, peers[i].pei_nis_nr,
+				 sizeof *peers[i].pei_nis, bytes))
+			return false;
+	return true;
+}
+
 void m0_ring_info_unpack(struct m0_lnet_info *info)
 {
 	uintptr_t by = (uintptr_t)info;

@@ -581,6 +581,8 @@ static inline void m0_ring_take(struct m0_ring_in *in, uint32_t nr)
 
 /** Makes offsets of the pointers of a block. @return its bytes. */
 size_t m0_ring_info_pack(struct m0_lnet_info *info);
+/** Do all offsets of a block lie in it? A node in another process has made it. */
+bool m0_ring_info_check(const struct m0_lnet_info *info, size_t bytes);
 /** Makes pointers of the offsets again. */
 void m0_ring_info_unpack(struct m0_lnet_info *info);
 

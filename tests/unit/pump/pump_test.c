@@ -56,6 +56,9 @@ struct process {
 	unsigned              pr_closed_nr;
 	struct m0_shared_why  pr_why;
 	bool                  pr_is_dead;
+	/** The node has a thread, which ups it. */
+	bool                pr_has_sem;
+	struct m0_semaphore pr_sem;
 };
 
 static struct m0_lnet *node;
@@ -67,9 +70,12 @@ static struct process *const self = &processes[0];
 
 /* ----------------------------------------------------------------- hosts -- */
 
-static void nothing(void *arg)
+static void process_rouse(void *arg)
 {
-	(void)arg;
+	struct process *process = arg;
+
+	if (process->pr_has_sem)
+		m0_semaphore_up(&process->pr_sem);
 }
 
 static int server_wait(void *arg, m0_time_t deadline)
@@ -104,7 +110,7 @@ static int creds(void *arg, struct m0_shared_creds *ret)
 }
 
 static const struct m0_shared_host server_host = {
-	.shh_wake = nothing,
+	.shh_wake = process_rouse,
 	.shh_wait = server_wait,
 	.shh_map = server_map,
 	.shh_is_dead = is_dead,
@@ -115,15 +121,19 @@ static void client_wake(void *arg)
 {
 	struct process *process = arg;
 
-	if (process->pr_ended_nr == 0)
+	if (__atomic_load_n(&process->pr_ended_nr, __ATOMIC_ACQUIRE) == 0)
 		m0_serve_wake(&process->pr_serve);
 }
 
 /* Who sleeps lets the node run. */
 static int client_wait(void *arg, m0_time_t deadline)
 {
-	(void)arg;
-	(void)deadline;
+	struct process *process = arg;
+
+	if (process->pr_has_sem)
+		return m0_semaphore_timeddown(&process->pr_sem, deadline)
+			       ? 0
+			       : -ETIMEDOUT;
 	(void)m0_lnet_progress(node);
 	return 0;
 }
@@ -152,6 +162,7 @@ static void client_closed(void *arg)
 }
 
 static const struct m0_pump_host pump_host = {
+	.puh_rouse = process_rouse,
 	.puh_ended = client_ended,
 	.puh_closed = client_closed,
 };
@@ -164,7 +175,7 @@ static void server_ended(struct m0_serve *srv)
 	if (srv->srv_why.shy_field != NULL)
 		print_message("%s\n", m0_shared_why_print(&srv->srv_why, text,
 							  sizeof text));
-	++process->pr_ended_nr;
+	__atomic_add_fetch(&process->pr_ended_nr, 1, __ATOMIC_RELEASE);
 }
 
 static const struct m0_serve_ops serve_ops = { .svo_ended = server_ended };
@@ -315,6 +326,8 @@ static void process_begin(struct process *process)
 	struct m0_lnet_cfg cfg;
 
 	memset(process, 0, sizeof *process);
+	process->pr_has_sem = !m0_lnet_is_inline(node);
+	assert_int_equal(m0_semaphore_init(&process->pr_sem, 0), 0);
 	m0_lnet_cfg_default(&cfg);
 	cfg.lc_inline = true;
 	assert_int_equal(m0_serve_init(&process->pr_serve, node, &serve_cfg,
@@ -347,10 +360,14 @@ static void process_end(struct process *process)
 	assert_int_equal(process->pr_closed_nr, 1);
 	assert_int_equal(process->pr_client_ended_nr, 1);
 	m0_serve_end(&process->pr_serve);
-	for (i = 0; i < LOOKS_NR && process->pr_ended_nr == 0; ++i)
-		(void)m0_lnet_progress(node);
+	for (i = 0;
+	     __atomic_load_n(&process->pr_ended_nr, __ATOMIC_ACQUIRE) == 0; ++i)
+		if (!m0_lnet_progress(node))
+			m0_time_sleep(
+				m0_time_from_now(0, i < 1000 ? 0 : 1000000));
 	assert_int_equal(process->pr_ended_nr, 1);
 	m0_serve_fini(&process->pr_serve);
+	m0_semaphore_fini(&process->pr_sem);
 }
 
 static int setup(void **state)
@@ -706,6 +723,79 @@ static void memory_is_registered(void **state)
 	m0_lnet_eq_fini(&eq);
 }
 
+/* Offsets of a block that point out of it. */
+static void wild_blocks_are_refused(void **state)
+{
+	struct m0_lnet_info      *info;
+	struct m0_lnet_peer_info *peer;
+	size_t                    bytes;
+
+	(void)state;
+	info = m0_alloc(sizeof *info + sizeof *peer);
+	assert_non_null(info);
+	info->li_peers_nr = 1;
+	info->li_peers = (struct m0_lnet_peer_info *)(void *)(info + 1);
+	info->li_nis = (struct m0_lnet_ni_info *)(void *)(info + 1);
+	bytes = m0_ring_info_pack(info);
+	peer = (struct m0_lnet_peer_info *)(void *)(info + 1);
+	peer->pei_nis = (struct m0_lnet_peer_ni_info *)sizeof *info;
+	assert_true(m0_ring_info_check(info, bytes));
+	assert_false(m0_ring_info_check(info, bytes - 1));
+	assert_false(m0_ring_info_check(info, 8));
+	peer->pei_nis_nr = 1 << 20;
+	assert_false(m0_ring_info_check(info, bytes));
+	peer->pei_nis_nr = 0;
+	info->li_nis_nr = 100;
+	assert_false(m0_ring_info_check(info, bytes));
+	info->li_nis_nr = 0;
+	info->li_peers = (struct m0_lnet_peer_info *)(uintptr_t)bytes;
+	assert_false(m0_ring_info_check(info, bytes));
+	m0_free(info);
+}
+
+/* ---------------------------------------------------------------- threads -- */
+
+enum {
+	TURNS_NR = 2000
+};
+
+static void polled_turns(struct m0_lnet_eq *eq, struct m0_bufvec *vec)
+{
+	struct m0_lnet_event ev;
+	unsigned             i;
+	unsigned             j;
+
+	for (i = 0; i < TURNS_NR; ++i) {
+		(void)attach(lnet, eq, vec, i, M0_LNET_MD_OP_PUT, 1);
+		assert_int_equal(move(lnet, eq, vec, i, false, false), 0);
+		for (j = 0; j < 2; ++j) {
+			assert_int_equal(
+				m0_lnet_eq_wait(eq, &ev,
+						m0_time_from_now(20, 0)),
+				0);
+			assert_int_equal(ev.ev_status, 0);
+		}
+	}
+}
+
+/* The node has a thread, later the attached front, too. */
+static void threads_talk(void **state)
+{
+	struct m0_lnet_eq eq;
+	struct memory     mem;
+
+	(void)state;
+	process_end(self);
+	assert_int_equal(m0_lnet_thread_start(node), 0);
+	process_begin(self);
+	m0_lnet_eq_init(&eq, lnet, NULL, 0);
+	(void)vec_of(&mem, 1, region, 64, 0);
+	polled_turns(&eq, &mem.me_vec);
+	assert_int_equal(m0_lnet_thread_start(lnet), 0);
+	polled_turns(&eq, &mem.me_vec);
+	m0_lnet_eq_fini(&eq);
+}
+
 /* ------------------------------------------------------------------- end -- */
 
 static struct m0_lnet_eq end_eq;
@@ -880,6 +970,8 @@ int main(void)
 		TEST(queue_numbers_are_used_again),
 		TEST(requests_are_answered),
 		TEST(memory_is_registered),
+		cmocka_unit_test(wild_blocks_are_refused),
+		TEST(threads_talk),
 		TEST(server_ends),
 		TEST(server_dies),
 		TEST(front_closes),
