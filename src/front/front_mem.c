@@ -235,6 +235,7 @@ static void region_undo(struct m0_lnet *lnet, struct front_mem *mem)
 {
 	bool last;
 
+	M0_PRE(mem->hmr_users_nr > 0);
 	m0_front__lock(lnet);
 	last = --mem->hmr_users_nr == 0;
 	if (last) {
@@ -257,6 +258,7 @@ static int region_register(struct m0_lnet *lnet, struct front_mem *mem)
 	bool                     waits = !m0_front__is_inside(lnet);
 	int                      rc;
 
+	M0_PRE(lnet->hm_pump != NULL && lme->lme_region != 0);
 	rc = lnet->hm_embed.emb_apart->fao_region_share(
 		lnet->hm_pump, lme->lme_region, lme->lme_addr, lme->lme_bytes);
 	if (rc != 0) {

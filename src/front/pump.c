@@ -174,6 +174,7 @@ static int tables_make(struct m0_pump *pump)
 {
 	const struct m0_lnet *lnet = pump->pmp_lnet;
 
+	M0_PRE(lnet->hm_mds.fss_max > 0);
 	M0_ALLOC_ARR(pump->pmp_mes, lnet->hm_mes.fss_max);
 	M0_ALLOC_ARR(pump->pmp_mds, lnet->hm_mds.fss_max);
 	M0_ALLOC_ARR(pump->pmp_ops, lnet->hm_ops.fss_max);
