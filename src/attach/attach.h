@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * The client half: a process attaches to the daemon that serves its host's node, and gets
+ * its side of a shared area (ring/shared.h), with all that the side needs of the system.
+ */
+#ifndef M0_SRC_ATTACH_ATTACH_H
+#define M0_SRC_ATTACH_ATTACH_H
+
+#include "attach/proto.h"
+#include "m0/sync.h"
+
+#define M0_ATTACH_PATH "/run/colibri/attach.sock"
+
+/** An attachment. */
+struct m0_attach {
+	/** Joined; its host is this structure. */
+	struct m0_shared_side att_side;
+	void                 *att_area;
+	uint64_t              att_area_bytes;
+	/** Most bytes of regions; enum m0_shared_right. */
+	uint64_t att_bytes_max;
+	uint32_t att_right;
+	/** The server's credentials. */
+	struct m0_shared_creds att_creds;
+	int                    att_sock;
+	/** Written to wake the server; read to find that it wakes this side. */
+	int att_server_bell;
+	int att_bell;
+	/** Guards requests on the socket. */
+	struct m0_mutex att_lock;
+};
+
+/**
+ * Attaches.
+ * @param path  NULL: M0_ATTACH_PATH.
+ * @param cfg   sizes that are wanted, 0 for those of the daemon; NULL: all of the daemon.
+ *              It grants them, or what its policy allows.
+ * @param why   a reason, with a remedy, after an error.
+ * @retval -ENOENT, -ECONNREFUSED  no daemon listens there.
+ * @retval -EACCES, -EPERM         this user may not attach.
+ * @retval -EUSERS                 too many processes are attached.
+ * @retval -ETIMEDOUT              the daemon does not answer.
+ * @retval -EPROTO, -EPROTONOSUPPORT
+ */
+int m0_attach_open(struct m0_attach *att, const char *path,
+		   const struct m0_shared_cfg *cfg, m0_time_t deadline,
+		   char why[M0_ATTACH_WHY_BYTES]);
+/** Detaches. The server releases what this process held; memory of regions stays. */
+void m0_attach_close(struct m0_attach *att);
+
+/** For poll(): readable when the server rings, or is gone. */
+static inline int m0_attach_fd(const struct m0_attach *att)
+{
+	return att->att_bell;
+}
+/** Makes m0_attach_fd() unreadable again, until the next ring. */
+void m0_attach_bell_take(struct m0_attach *att);
+/** Is the server gone? Any thread. */
+bool m0_attach_is_dead(const struct m0_attach *att);
+/**
+ * Why the server has ended the attachment. Once it is dead.
+ * @return a negative errno
+ */
+int m0_attach_reason(struct m0_attach *att, char why[M0_ATTACH_WHY_BYTES]);
+
+/**
+ * Hands memory over to the server; M0_SHARED_REGION_ADD with the same number and at most
+ * `bytes` may follow. Any thread; waits for the server.
+ * @param fd  of m0_attach_mem_alloc(); may be closed afterwards.
+ * @retval -EINVAL  the memory could shrink, or is less than `bytes`, ...
+ * @retval -EEXIST  the number is in use.
+ * @retval -EDQUOT  too many bytes.
+ * @retval -EPIPE, -ETIMEDOUT
+ */
+int m0_attach_region_give(struct m0_attach *att, uint32_t nr, int fd,
+			  uint64_t bytes, m0_time_t deadline,
+			  char why[M0_ATTACH_WHY_BYTES]);
+
+/**
+ * Memory that can be handed over: zeroes, of whole pages, sealed against shrinking.
+ * @param ret_fd  its descriptor.
+ * @return NULL: no memory, or no descriptor.
+ */
+void *m0_attach_mem_alloc(uint64_t bytes, int *ret_fd);
+void  m0_attach_mem_free(void *addr, uint64_t bytes);
+
+#endif /* M0_SRC_ATTACH_ATTACH_H */

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The policy: users that may attach, and the sizes that a process gets.
+ */
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "attach/server_internal.h"
+
+enum {
+	PROCS_MAX = 256,
+	PROCS_OF_UID_MAX = 128
+};
+
+void m0_attach_policy_default(struct m0_attach_policy *policy)
+{
+	*policy = (struct m0_attach_policy){
+		.apo_serve = {
+			.svg_shared = { .shc_down_nr = 256,
+					.shc_up_nr = 512,
+					.shc_reserved_nr = 384,
+					.shc_incoming_nr = 128,
+					.shc_portals_nr = 64,
+					.shc_mes_max = 4096,
+					.shc_mds_max = 4096,
+					.shc_ops_max = 4096,
+					.shc_eqs_max = 64,
+					.shc_regions_max = 256,
+					.shc_controls_nr = 16,
+					.shc_control_bytes = 2112 },
+			.svg_bytes_max = UINT64_C(1) << 30,
+			.svg_right = M0_SHARED_RIGHT_QUERY,
+			.svg_spin_ns = 50 * M0_TIME_ONE_USEC,
+		},
+		.apo_procs_max = PROCS_MAX,
+		.apo_procs_of_uid_max = PROCS_OF_UID_MAX,
+		.apo_uids_nr = 2,
+		.apo_uids = { 0, geteuid() },
+		.apo_mode = 0600,
+		.apo_group = (uint32_t)-1,
+	};
+}
+
+static bool has(const uint32_t *ids, unsigned nr, uint32_t id)
+{
+	while (nr > 0 && ids[nr - 1] != id)
+		--nr;
+	return nr > 0;
+}
+
+bool m0_attach_policy_allows(const struct m0_attach_policy *policy,
+			     const struct m0_shared_creds  *creds,
+			     const uint32_t *groups, unsigned groups_nr)
+{
+	unsigned i;
+
+	if (has(policy->apo_uids, policy->apo_uids_nr, creds->scr_uid) ||
+	    has(policy->apo_gids, policy->apo_gids_nr, creds->scr_gid))
+		return true;
+	for (i = 0; i < groups_nr; ++i) {
+		if (has(policy->apo_gids, policy->apo_gids_nr, groups[i]))
+			return true;
+	}
+	return false;
+}
+
+unsigned m0_attach__creds(int sock, struct m0_shared_creds *ret,
+			  uint32_t *groups, unsigned groups_max)
+{
+	struct ucred cred = { .uid = (uid_t)-1, .gid = (gid_t)-1 };
+	socklen_t    bytes = sizeof cred;
+
+	(void)getsockopt(sock, SOL_SOCKET, SO_PEERCRED, &cred, &bytes);
+	*ret = (struct m0_shared_creds){ .scr_pid = (uint32_t)cred.pid,
+					 .scr_uid = cred.uid,
+					 .scr_gid = cred.gid };
+	bytes = (socklen_t)(groups_max * sizeof *groups);
+	/* A process with more groups counts as one without any. */
+	if (getsockopt(sock, SOL_SOCKET, SO_PEERGROUPS, groups, &bytes) != 0)
+		return 0;
+	return bytes / sizeof *groups;
+}
+
+/* 0: the server's; else at most that. */
+static uint32_t least(uint32_t want, uint32_t most)
+{
+	return want == 0 || want > most ? most : want;
+}
+
+int m0_attach__grant(const struct m0_attach_policy *policy,
+		     const struct m0_shared_cfg *want, struct m0_serve_cfg *ret,
+		     char why[M0_ATTACH_WHY_BYTES])
+{
+	const struct m0_shared_cfg *most = &policy->apo_serve.svg_shared;
+	struct m0_shared_cfg       *cfg = &ret->svg_shared;
+	struct m0_shared_why        broken;
+	char                        text[M0_ATTACH_WHY_BYTES - 16];
+
+	*ret = policy->apo_serve;
+	cfg->shc_down_nr = least(want->shc_down_nr, most->shc_down_nr);
+	cfg->shc_up_nr = least(want->shc_up_nr, most->shc_up_nr);
+	cfg->shc_reserved_nr =
+		least(want->shc_reserved_nr, most->shc_reserved_nr);
+	cfg->shc_incoming_nr =
+		least(want->shc_incoming_nr, most->shc_incoming_nr);
+	cfg->shc_mes_max = least(want->shc_mes_max, most->shc_mes_max);
+	cfg->shc_mds_max = least(want->shc_mds_max, most->shc_mds_max);
+	cfg->shc_ops_max = least(want->shc_ops_max, most->shc_ops_max);
+	cfg->shc_eqs_max = least(want->shc_eqs_max, most->shc_eqs_max);
+	cfg->shc_regions_max =
+		least(want->shc_regions_max, most->shc_regions_max);
+	cfg->shc_controls_nr =
+		least(want->shc_controls_nr, most->shc_controls_nr);
+	/* A client that wants only a short queue gets both parts of it in proportion. */
+	if (cfg->shc_reserved_nr + cfg->shc_incoming_nr > cfg->shc_up_nr &&
+	    want->shc_reserved_nr == 0 && want->shc_incoming_nr == 0) {
+		cfg->shc_incoming_nr = cfg->shc_up_nr / 4;
+		cfg->shc_reserved_nr = cfg->shc_up_nr - cfg->shc_incoming_nr;
+	}
+	if (m0_shared_cfg_check(cfg, &broken) == 0)
+		return 0;
+	return m0_attach__why(why, -EINVAL, "wanted %s",
+			      m0_shared_why_print(&broken, text, sizeof text));
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Memory of a process: it comes by the socket, is checked and mapped by the server's
+ * thread, and waits until the node's thread takes REGION_ADD from the ring. What the node's
+ * thread gives up is unmapped by the server's thread, since that takes long.
+ */
+#include <unistd.h>
+
+#include "attach/server_internal.h"
+
+static uint32_t maps_max(const struct m0_attach__proc *proc)
+{
+	return proc->apr_serve.srv_cfg.svg_shared.shc_regions_max;
+}
+
+/* May it have the number, and so many bytes? */
+static int region_check(const struct m0_attach__proc  *proc,
+			const struct m0_attach_region *region,
+			char                           why[M0_ATTACH_WHY_BYTES])
+{
+	uint64_t bytes_max = proc->apr_serve.srv_cfg.svg_bytes_max;
+
+	if (region->aer_nr == 0 || region->aer_nr > maps_max(proc))
+		return m0_attach__why(why, -EINVAL,
+				      "region %u: 1 to %u is accepted",
+				      region->aer_nr, maps_max(proc));
+	if (proc->apr_maps[region->aer_nr - 1] != NULL)
+		return m0_attach__why(why, -EEXIST, "region %u is in use",
+				      region->aer_nr);
+	if (region->aer_bytes > bytes_max - proc->apr_maps_bytes)
+		return m0_attach__why(
+			why, -EDQUOT,
+			"bytes %llu: this process may have %llu, and has %llu",
+			(unsigned long long)region->aer_bytes,
+			(unsigned long long)bytes_max,
+			(unsigned long long)proc->apr_maps_bytes);
+	return 0;
+}
+
+int m0_attach__region_take(struct m0_attach__proc        *proc,
+			   const struct m0_attach_region *region, int fd,
+			   char why[M0_ATTACH_WHY_BYTES])
+{
+	struct m0_attach__map *map;
+	int                    rc;
+
+	/* Only this thread adds. */
+	m0_mutex_lock(&proc->apr_lock);
+	rc = region_check(proc, region, why);
+	m0_mutex_unlock(&proc->apr_lock);
+	if (rc != 0)
+		return rc;
+	M0_ALLOC_PTR(map);
+	if (map == NULL)
+		return m0_attach__why(why, -ENOMEM, "no memory");
+	rc = m0_attach__mem_map(fd, region->aer_bytes, &map->amp_addr, why);
+	if (rc != 0) {
+		m0_free(map);
+		return rc;
+	}
+	map->amp_bytes = region->aer_bytes;
+	m0_mutex_lock(&proc->apr_lock);
+	proc->apr_maps[region->aer_nr - 1] = map;
+	proc->apr_maps_bytes += map->amp_bytes;
+	++proc->apr_maps_nr;
+	m0_mutex_unlock(&proc->apr_lock);
+	return 0;
+}
+
+static void map_drop(struct m0_attach__proc *proc, uint32_t nr)
+{
+	struct m0_attach__map *map = proc->apr_maps[nr - 1];
+
+	proc->apr_maps[nr - 1] = NULL;
+	proc->apr_maps_bytes -= map->amp_bytes;
+	--proc->apr_maps_nr;
+	map->amp_next = proc->apr_dropped;
+	proc->apr_dropped = map;
+}
+
+int m0_attach__region_map(void *host, uint32_t nr, uint64_t bytes, void **ret)
+{
+	struct m0_attach__proc *proc = host;
+	struct m0_attach__map  *map;
+	int                     rc = 0;
+
+	M0_PRE(nr >= 1 && nr <= maps_max(proc));
+	m0_mutex_lock(&proc->apr_lock);
+	map = proc->apr_maps[nr - 1];
+	if (bytes == 0)
+		map_drop(proc, nr);
+	else if (map == NULL || bytes > map->amp_bytes)
+		rc = -EINVAL;
+	else
+		*ret = map->amp_addr;
+	m0_mutex_unlock(&proc->apr_lock);
+	if (bytes == 0)
+		m0_loop_rouse(&proc->apr_server->asv_loop);
+	return rc;
+}
+
+void m0_attach__regions_sweep(struct m0_attach__proc *proc)
+{
+	struct m0_attach__map *map;
+	struct m0_attach__map *next;
+
+	m0_mutex_lock(&proc->apr_lock);
+	map = proc->apr_dropped;
+	proc->apr_dropped = NULL;
+	m0_mutex_unlock(&proc->apr_lock);
+	for (; map != NULL; map = next) {
+		next = map->amp_next;
+		m0_attach__mem_unmap(map->amp_addr, map->amp_bytes);
+		m0_free(map);
+	}
+}
+
+void m0_attach__regions_fini(struct m0_attach__proc *proc)
+{
+	uint32_t nr;
+
+	for (nr = 1; proc->apr_maps != NULL && nr <= maps_max(proc); ++nr) {
+		if (proc->apr_maps[nr - 1] != NULL)
+			map_drop(proc, nr);
+	}
+	m0_attach__regions_sweep(proc);
+	m0_free0(&proc->apr_maps);
+}
