@@ -197,20 +197,24 @@ void m0_attach_server_fini(struct m0_attach_server *server)
 
 /* ------------------------------------------------------------------ info -- */
 
-/* The node's thread counts while this looks: a number may be a moment old. */
+/*
+ * The node's thread counts while this looks: a number may be a moment old. Operations and
+ * events are counted in the area, where the process could change them: for people only.
+ */
 static void info_fill(struct m0_attach__proc *proc, struct m0_attach_info *ret)
 {
-	const struct m0_serve *srv = &proc->apr_serve;
+	const struct m0_serve        *srv = &proc->apr_serve;
+	const struct m0_shared_words *words = srv->srv_side.shs_words;
 
 	*ret = (struct m0_attach_info){
 		.ain_creds = proc->apr_creds,
 		.ain_since = proc->apr_since,
 		.ain_mds_nr =
 			__atomic_load_n(&srv->srv_mds_nr, __ATOMIC_RELAXED),
-		.ain_ops_nr = __atomic_load_n(
-			&srv->srv_side.shs_in.shi_taken_nr, __ATOMIC_RELAXED),
-		.ain_events_nr = __atomic_load_n(
-			&srv->srv_side.shs_out.sot_put_nr, __ATOMIC_RELAXED),
+		.ain_ops_nr = __atomic_load_n(&words->shw_down_taken.shl_word,
+					      __ATOMIC_RELAXED),
+		.ain_events_nr = __atomic_load_n(&words->shw_up_put.shl_word,
+						 __ATOMIC_RELAXED),
 		.ain_is_ending =
 			__atomic_load_n(&srv->srv_ends, __ATOMIC_RELAXED),
 	};

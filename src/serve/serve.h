@@ -81,7 +81,7 @@ struct m0_serve {
 	struct m0_serve_eq *srv_quiet;
 	/** Incoming messages that the node was told the process has taken. */
 	uint32_t srv_taken_nr;
-	/** MDs that have not ended. */
+	/** MDs that have not ended. Atomic: written by the node's thread. */
 	uint32_t            srv_mds_nr;
 	enum m0_serve_state srv_state;
 	/** Atomic: the attachment is to end. */

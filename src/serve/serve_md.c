@@ -102,7 +102,8 @@ void m0_serve__md_live(struct m0_serve *srv, struct m0_serve_md *md,
 		       struct m0_lnet_handle handle)
 {
 	md->vmd_handle = handle;
-	++srv->srv_mds_nr;
+	__atomic_store_n(&srv->srv_mds_nr, srv->srv_mds_nr + 1,
+			 __ATOMIC_RELAXED);
 }
 
 void m0_serve__md_clear(struct m0_serve *srv, struct m0_serve_md *md)

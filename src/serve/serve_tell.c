@@ -159,7 +159,8 @@ static void md_ended(struct m0_serve *srv, struct m0_serve_md *md, bool is_told)
 	    (me->vme_flags & M0_LNET_ME_UNLINK) != 0)
 		m0_serve__me_gone(srv, md->vmd_me, me);
 	M0_ASSERT(srv->srv_mds_nr > 0);
-	--srv->srv_mds_nr;
+	__atomic_store_n(&srv->srv_mds_nr, srv->srv_mds_nr - 1,
+			 __ATOMIC_RELAXED);
 	m0_serve__md_clear(srv, md);
 }
 
