@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * What stands in the place of a node of this process, and what the front does for it. It
- * calls the front; the front calls it by its table.
+ * Interface between a front whose node is in another process and the pump, which takes
+ * the place of the node. The pump calls the front; the front calls the pump by a table.
  */
 #ifndef M0_SRC_FRONT_APART_H
 #define M0_SRC_FRONT_APART_H

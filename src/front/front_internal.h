@@ -237,7 +237,7 @@ struct m0_lnet {
 	struct m0_ring    *hm_ring;
 	/** NULL: the node is in another process. */
 	struct m0_node *hm_node;
-	/** What stands in its place; NULL: nothing, or there is a node. */
+	/** The pump, which takes its place; NULL: none, or there is a node. */
 	struct m0_pump       *hm_pump;
 	struct m0_front_embed hm_embed;
 	/** Records of each kind, on this side. */

@@ -16,8 +16,8 @@
 #include "m0/lnet_run.h"
 #include "ring/shared.h"
 
-/** What the pump needs besides struct m0_shared_host. shh_wait() of that ends also by
- * puh_rouse(). */
+/** Functions that the pump needs besides struct m0_shared_host, whose shh_wait() also
+ * ends by puh_rouse(). */
 struct m0_pump_host {
 	/**
 	 * Hands the memory of region `nr` to the server, which is asked to map it

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the front has posted, as operations for the server. An entry that finds no room
- * in the shared queue waits, and all behind it. When the attachment has ended, entries
- * begin what they name all the same, and pump_end.c ends it at once.
+ * Entries that the front has posted, as operations for the server. An entry that finds
+ * no room in the shared queue waits, and so do those behind it. When the attachment has
+ * ended, entries still begin the MDs and operations that they name, and pump_end.c ends
+ * these at once.
  */
 #include "front/pump_internal.h"
 
 /* ----------------------------------------------------------------- sending -- */
 
 /* Puts pmp_req. @retval -EAGAIN  there is no room. */
-static int send(struct m0_pump *pump)
+static int request_send(struct m0_pump *pump)
 {
 	struct m0_shared_side          *side = pump->pmp_side;
 	const struct m0_shared_request *req = &pump->pmp_req;
@@ -25,7 +26,7 @@ static int send(struct m0_pump *pump)
 		return rc;
 	}
 	if (rc != 0) {
-		/* What the entry names is ended with the rest. */
+		/* The object of the entry is ended with all others. */
 		m0_pump__end(pump);
 		return 0;
 	}
@@ -54,7 +55,7 @@ static int other_send(struct m0_pump *pump)
 		return 0;
 	if (pump->pmp_others_nr == M0_PUMP_OTHERS_NR)
 		return -EAGAIN;
-	rc = send(pump);
+	rc = request_send(pump);
 	if (rc != 0 || !m0_pump__is_open(pump))
 		return rc;
 	while (pump->pmp_others[i].pot_opcode != 0)
@@ -153,7 +154,7 @@ static int me_attach_do(struct m0_pump *pump, const struct m0_ring_entry *entry)
 	M0_PRE_EX(pump->pmp_mes[entry->rqe_nr] == 0);
 	req_set(pump, M0_SHARED_ME_ATTACH, entry->rqe_nr, entry->rqe_gen);
 	me_fill(pump, entry->rqe_nr);
-	rc = send(pump);
+	rc = request_send(pump);
 	if (rc == 0)
 		pump->pmp_mes[entry->rqe_nr] = entry->rqe_gen;
 	return rc;
@@ -162,7 +163,9 @@ static int me_attach_do(struct m0_pump *pump, const struct m0_ring_entry *entry)
 static int me_unlink_do(struct m0_pump *pump, const struct m0_ring_entry *entry)
 {
 	req_set(pump, M0_SHARED_ME_UNLINK, entry->rqe_nr, entry->rqe_gen);
-	return pump->pmp_mes[entry->rqe_nr] == entry->rqe_gen ? send(pump) : 0;
+	return pump->pmp_mes[entry->rqe_nr] == entry->rqe_gen
+		       ? request_send(pump)
+		       : 0;
 }
 
 /* The MD of a request. @retval -EAGAIN  its queue has to wait. */
@@ -207,7 +210,7 @@ static int md_attach_do(struct m0_pump *pump, const struct m0_ring_entry *entry)
 		return rc;
 	req_set(pump, (enum m0_shared_opcode)entry->rqe_opcode, entry->rqe_nr,
 		entry->rqe_gen);
-	rc = send(pump);
+	rc = request_send(pump);
 	if (rc == 0)
 		md_begin(pump);
 	return rc;
@@ -224,7 +227,7 @@ static int entry_attach_do(struct m0_pump             *pump,
 	me_fill(pump, req->srq_md.rmd_me);
 	req_set(pump, M0_SHARED_ENTRY_ATTACH, req->srq_md.rmd_me,
 		req->srq_md.rmd_me_gen);
-	rc = send(pump);
+	rc = request_send(pump);
 	if (rc != 0)
 		return rc;
 	pump->pmp_mes[req->srq_nr] = req->srq_gen;
@@ -236,7 +239,7 @@ static int md_unlink_do(struct m0_pump *pump, const struct m0_ring_entry *entry)
 {
 	req_set(pump, M0_SHARED_MD_UNLINK, entry->rqe_nr, entry->rqe_gen);
 	return pump->pmp_mds[entry->rqe_nr].pmd_gen == entry->rqe_gen
-		       ? send(pump)
+		       ? request_send(pump)
 		       : 0;
 }
 
@@ -265,7 +268,7 @@ static int move_do(struct m0_pump *pump, const struct m0_ring_entry *entry)
 	nid_tidy(&op->rop_target.lp_nid);
 	req_set(pump, (enum m0_shared_opcode)entry->rqe_opcode, entry->rqe_nr,
 		entry->rqe_gen);
-	rc = send(pump);
+	rc = request_send(pump);
 	if (rc != 0)
 		return rc;
 	if (binds)
@@ -307,7 +310,7 @@ static int lazy_do(struct m0_pump *pump, const struct m0_ring_entry *entry)
 		pump->pmp_req.srq_number |= M0_SHARED_LAZY_CLEARED;
 	if ((bits & M0_RING_LAZY_WANTED) != 0)
 		pump->pmp_req.srq_number |= M0_SHARED_LAZY_WANTED;
-	return send(pump);
+	return request_send(pump);
 }
 
 static int reset_do(struct m0_pump *pump, const struct m0_ring_entry *entry)
@@ -316,7 +319,7 @@ static int reset_do(struct m0_pump *pump, const struct m0_ring_entry *entry)
 
 	(void)entry;
 	req_set(pump, M0_SHARED_STATS_RESET, 0, 0);
-	rc = send(pump);
+	rc = request_send(pump);
 	if (rc == 0)
 		__atomic_store_n(&pump->pmp_lnet->hm_ring->rng_reset, 0,
 				 __ATOMIC_RELAXED);
@@ -327,7 +330,7 @@ static int close_do(struct m0_pump *pump, const struct m0_ring_entry *entry)
 {
 	(void)entry;
 	req_set(pump, M0_SHARED_CLOSE, 0, 0);
-	return send(pump);
+	return request_send(pump);
 }
 
 static int control_do(struct m0_pump *pump, const struct m0_ring_entry *entry)
@@ -343,7 +346,7 @@ static int control_do(struct m0_pump *pump, const struct m0_ring_entry *entry)
 	if (m0_pump__is_open(pump))
 		memcpy(m0_shared_control(pump->pmp_side, entry->rqe_nr), record,
 		       sizeof *record);
-	rc = send(pump);
+	rc = request_send(pump);
 	if (rc == 0)
 		pump->pmp_controls[entry->rqe_nr] =
 			(struct m0_pump_control){ entry->rqe_gen,

@@ -93,7 +93,7 @@ struct m0_pump {
 	bool pmp_waits_room;
 	/** m0_lnet_close() waits, and was told. */
 	bool pmp_is_told;
-	/** What is to be ended, and was not, for want of room. */
+	/** Objects are to be ended, for which there was no room. */
 	bool                    pmp_has_ends;
 	struct m0_shared_why    pmp_why;
 	uint32_t               *pmp_mes;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the ways of an event through the pump have in common.
+ * Functions that operations and events of the pump share.
  */
 #include "front/pump_internal.h"
 

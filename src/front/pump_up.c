@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the server has put, as events in the records of the front. The codec has checked
+ * Reports of the server, as events in the records of the front. The codec has checked
  * each field; whether an event may come is checked here: a server that runs wild must
  * not let the front use a slot that it has given back.
  */
@@ -211,7 +211,7 @@ void m0_pump__eqs_copy(struct m0_pump *pump)
 			continue;
 		record = m0_front__eq_record(pump->pmp_lnet, nr);
 		shared = &pump->pmp_side->shs_eqs[nr];
-		/* Of a queue without a bound the front has what was posted. */
+		/* The front has had all events of a queue without a bound. */
 		taken = record->req_is_bounded
 				? __atomic_load_n(&record->req_taken_nr,
 						  __ATOMIC_RELAXED)
