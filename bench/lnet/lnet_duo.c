@@ -410,7 +410,8 @@ static void compare(struct bench_duo *d)
 	for (unsigned i = 0; i < d->d_flight; i++)
 		if (memcmp(d->d_node[0].dn_own[i].sl_addr,
 			   d->d_node[1].dn_window[i].sl_addr, d->d_bytes) != 0)
-			bench_die("lnet: what came is not what was sent");
+			bench_die(
+				"lnet: the bytes that came are not those that were sent");
 }
 
 void bench_duo_close(struct bench_duo *duo)

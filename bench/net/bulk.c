@@ -96,7 +96,7 @@ struct bench_bulk *bench_bulk_start(size_t bytes, size_t area, int flight)
 void bench_bulk_stop(struct bench_bulk *k)
 {
 	if (memcmp(k->k_src, k->k_dst, k->k_area) != 0)
-		bench_die("what came is not what was sent");
+		bench_die("the bytes that came are not those that were sent");
 	bench_pair_stop(k->k_pair);
 	for (int i = 0; i < 2; i++) {
 		bench_bufs_free(&k->k_pair[i], k->k_put[i], k->k_nr);

@@ -277,7 +277,8 @@ static void bulk_close(void *arg, int side)
 	if ((side == k->k_active) != k->k_is_put)
 		for (size_t i = 0; i < all; i++)
 			if (k->k_mem[side][i] != 's')
-				bench_die("what came is not what was sent");
+				bench_die(
+					"the bytes that came are not those that were sent");
 	net_m0_stop(k->k_m, side);
 	for (unsigned i = 0; side != k->k_active && i < k->k_bufs_nr; i++)
 		m0_net_desc_free(&k->k_bufs[side][i].b_nb.nb_desc);

@@ -16,12 +16,12 @@ static const char usage[] =
 	"netbench [-t SLICE_S] [-n SLICES] [-c CPU,CPU] [-s SPIN_NS] XPRT TEST\n"
 	"  XPRT: lnet, two processes; mem, two threads; raw, sockets alone\n"
 	"  ping poll|block               64 B one way: raw, m0\n"
-	"  ping-many poll|block          the same, many in a receive buffer\n"
+	"  ping-many poll|block          64 B one way, many in a receive buffer\n"
 	"  rate                          64 B, 64 queued, polled: raw, m0\n"
-	"  rate-many                     the same, many in a receive buffer\n"
+	"  rate-many                     64 B one way, many in a receive buffer\n"
 	"  bulk BYTES FLIGHT poll|block  raw.put, raw.get, put, get\n"
 	"netbench ... [XPRT] do WHAT NR [BYTES FLIGHT]\n"
-	"                                that many, untimed, one process in\n"
+	"                                so many round trips, untimed, one process in\n"
 	"                                turns, for counters; WHAT: ping,\n"
 	"                                ping-many, rate, rate-many, put, get";
 

@@ -18,7 +18,7 @@ static const char usage[] =
 	"                      off: each item in a packet of its own\n"
 	"  bulk BYTES FLIGHT   net.put, net.get: m0_net; rpc.put, rpc.get\n"
 	"rpcbench ... do req|put|get NR [FLIGHT]\n"
-	"                      that many, untimed, one process in turns, for\n"
+	"                      so many of them, untimed, one process in turns, for\n"
 	"                      counters";
 
 enum {

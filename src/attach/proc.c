@@ -287,8 +287,9 @@ static int region_take(struct m0_attach__proc *proc, struct m0_attach_in *in,
 	rc = m0_attach__say(proc->apr_sock.lof_fd, M0_ATTACH_REGION_DONE, rc,
 			    region->aer_nr, why);
 	return rc == 0 ? 0
-		       : m0_attach__why(why, rc == -EAGAIN ? -EPROTO : rc,
-					"it does not read its answers");
+		       : m0_attach__why(
+				 why, rc == -EAGAIN ? -EPROTO : rc,
+				 "the process does not read its answers");
 }
 
 static int msg_take(struct m0_attach__proc *proc, struct m0_attach_in *in,
@@ -322,7 +323,8 @@ static void proc_read(struct m0_attach__proc *proc)
 		if (rc == -EAGAIN)
 			return;
 		if (rc <= 0) {
-			m0_attach__proc_end(proc, -EPIPE, "it has hung up");
+			m0_attach__proc_end(proc, -EPIPE,
+					    "the process has hung up");
 			return;
 		}
 		rc = msg_take(proc, &in, why);
@@ -345,7 +347,7 @@ static void sock_handler(struct m0_loop_fd *fd, unsigned events)
 		proc_read(proc);
 	/* Messages that are left are not read. */
 	if (events & M0_LOOP_END)
-		m0_attach__proc_end(proc, -EPIPE, "it has hung up");
+		m0_attach__proc_end(proc, -EPIPE, "the process has hung up");
 }
 
 static void bell_handler(struct m0_loop_fd *fd, unsigned events)
@@ -364,7 +366,7 @@ static void pid_handler(struct m0_loop_fd *fd, unsigned events)
 		container_of(fd, struct m0_attach__proc, apr_pid);
 
 	if (events & M0_LOOP_IN)
-		m0_attach__proc_end(proc, -EPIPE, "it has ended");
+		m0_attach__proc_end(proc, -EPIPE, "the process has ended");
 }
 
 m0_time_t m0_attach__proc_step(struct m0_attach__proc *proc, m0_time_t now)
@@ -372,7 +374,7 @@ m0_time_t m0_attach__proc_step(struct m0_attach__proc *proc, m0_time_t now)
 	if (proc->apr_again)
 		proc_read(proc);
 	if (proc->apr_state == M0_ATTACH_GREETING && now >= proc->apr_deadline)
-		refuse(proc, -ETIMEDOUT, "it does not send HELLO");
+		refuse(proc, -ETIMEDOUT, "the process does not send HELLO");
 	m0_attach__regions_sweep(proc);
 	if (proc->apr_state == M0_ATTACH_GREETING)
 		return proc->apr_deadline;

@@ -295,9 +295,9 @@ static int result_do(struct m0_pump *pump, const struct m0_shared_report *rep)
 	unsigned i = other_find(pump, rep->shp_result.srt_opcode, rep->shp_nr);
 
 	if (i == M0_PUMP_OTHERS_NR)
-		return m0_pump__broken(pump, "result_opcode",
-				       rep->shp_result.srt_opcode,
-				       "that of a request without an answer");
+		return m0_pump__broken(
+			pump, "result_opcode", rep->shp_result.srt_opcode,
+			"the opcode of a request that has no answer");
 	m0_pump__other_end(pump, i, rep->shp_result.srt_status);
 	return 1;
 }

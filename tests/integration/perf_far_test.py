@@ -240,7 +240,7 @@ class Measures(Case):
         table = lines[5:9]
         for line in table:
             self.assertIn(line.split()[-1], BOUNDS)
-        said = lines[lines.index('what bounds each:') + 1:]
+        said = lines[lines.index('The bound of each row:') + 1:]
         self.assertEqual([line.split(':')[0] for line in said],
                          ['rate 64 x 64', 'put 4K x 8', 'put 64K x 8',
                           'put 1M x 8'])
@@ -345,7 +345,7 @@ class Ends(Case):
         self.assertEqual(server.stop(), 0)
         code, _, text = self.end(child)
         self.assertEqual(code, 1, text)
-        self.assertIn('it was stopped', text)
+        self.assertIn('the server was stopped', text)
         self.assertEqual(server.event()['event'], 'failed')
         self.assertEqual(server.event()['event'], 'ended')
 

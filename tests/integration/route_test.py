@@ -159,7 +159,7 @@ class Routes(Case):
         self.assertEqual(router.stop()[0], 0)
         found = self.wait_state(client, 'down')
         self.assertRegex(found['why down'],
-                         r'lost .*for \d+ s; it last answered a check \d+ s ago')
+                         r'lost .*for \d+ s; the gateway last answered a check \d+ s ago')
         # Each NID has the reason, as it is now, at any pace of the log.
         nids = (self.nid(1, 3), self.nid(1, 4))
         done = client.run('ping', ','.join(nids))
@@ -171,7 +171,7 @@ class Routes(Case):
         self.assert_done(client.run('route', 'add', '--net', 'tcp9',
                                     '--gateway', self.nid(0, 7)))
         found = self.wait_state(client, 'down', 1)
-        self.assertIn('it has never answered a check', found['why down'])
+        self.assertIn('the gateway has never answered a check', found['why down'])
 
     def test_explain_lists_paths_and_reasons(self):
         client, router, server = self.line()

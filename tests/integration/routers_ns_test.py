@@ -350,7 +350,7 @@ class Topologies(Hosts):
         self.wait_state(client, 'up')
         self.within(1, IP, 'link', 'set', f'w{a}', 'down')
         found = self.wait_state(client, 'down')
-        self.assertIn('it last answered a check', found['why down'])
+        self.assertIn('the gateway last answered a check', found['why down'])
         self.within(1, IP, 'link', 'set', f'w{a}', 'up')
         self.wait_state(client, 'up')
         self.assertEqual(client.stop(signal.SIGINT)[0], 0)

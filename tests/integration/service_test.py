@@ -789,16 +789,16 @@ class Refuses(service.Case):
             os.symlink(f'/proc/{os.getpid()}/fd/{file.fileno()}',
                        self.path('proc'))
             self.assert_refused(self.run_client(*get, self.path('proc')), 2,
-                                'no regular file', 'accepted: ')
+                                'not a regular file', 'accepted: ')
         self.assertTrue(os.path.islink(self.path('proc')))
         for dst in (pipe, self.path('out'), self.path('link')):
             self.assert_refused(self.run_client(*get, dst), 2, dst,
-                                'no regular file', 'accepted: ')
+                                'not a regular file', 'accepted: ')
         self.assert_refused(self.run_client(*get, self.path('dir')), 2,
                             'Is a directory', 'accepted: ')
         result = self.run_client('get', '-r', f'{server.ep}:t',
                                  self.path('out'))
-        self.assert_refused(result, 1, "'pipe'", 'no regular file')
+        self.assert_refused(result, 1, "'pipe'", 'not a regular file')
         self.assertTrue(stat.S_ISFIFO(os.stat(pipe).st_mode))
         self.assertTrue(os.path.islink(self.path('link')))
         self.assert_holds('pipe', directory=self.path('out'))

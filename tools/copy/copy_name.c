@@ -90,7 +90,7 @@ static int last_check(struct dst_file *dst, const char *base,
 	deep = dst->df_name + strlen(base) + len >= dst->df_path + PATH_MAX;
 	if (!S_ISDIR(st.st_mode) || base[0] == '\0' || deep)
 		return refuse(fail, dst->df_path,
-			      "is there and no regular file");
+			      "exists and is not a regular file");
 	rc = step_down(dst, dst->df_name, strlen(dst->df_name), fail);
 	if (rc != 0)
 		return rc;

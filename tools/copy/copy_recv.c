@@ -386,7 +386,7 @@ static int read_back(struct copy_receiver *receiver)
 	receiver->cr_phases.cph_verify_ns = m0_time_sub(m0_time_now(), start);
 	if (rc == 0)
 		return sums_compare(receiver, receiver->cr_sum_back,
-				    "what was written, read back,");
+				    "the file, read back,");
 	tool_port_fail_lock(port, rc, "DST '%s' could not be read back: %s",
 			    receiver->cr_dst->df_path, tool_errtext(rc));
 	return rc;
@@ -407,7 +407,8 @@ static int receiver_verify(struct copy_receiver *receiver)
 				    receiver->cr_end.cm_length);
 	}
 	if (rc == 0)
-		rc = sums_compare(receiver, receiver->cr_sum, "what arrived");
+		rc = sums_compare(receiver, receiver->cr_sum,
+				  "the data that arrived");
 	if (rc == 0 && receiver->cr_plan->cpl_verify)
 		rc = read_back(receiver);
 	return rc;

@@ -232,8 +232,8 @@ int tool_port_open(struct tool_port *port, const char *name,
 				    "%s: the machine did not start%s%s: %s",
 				    name, addr != NULL ? " at " : "",
 				    addr != NULL ? addr : "",
-				    rc == -EINVAL ? "that is no address of "
-						    "the transport"
+				    rc == -EINVAL ? "not an address of the "
+						    "transport"
 						  : tool_errtext(rc));
 	return port->tpo_fail.tf_exit;
 }

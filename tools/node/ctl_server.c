@@ -328,7 +328,7 @@ static void client_read(struct ctl_client *client)
 		*end = '\0';
 		client_serve(client, end + 1, (size_t)(at + got - (end + 1)));
 	} else if ((size_t)got == room) {
-		client_refuse(client, "it is too long");
+		client_refuse(client, "the request is too long");
 	}
 }
 

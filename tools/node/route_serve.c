@@ -37,10 +37,10 @@ static void why_print(const struct m0_lnet_route_info *info, char *ret,
 
 	if (info->lri_answered_ms == UINT64_MAX)
 		snprintf(answered, sizeof answered,
-			 "it has never answered a check");
+			 "the gateway has never answered a check");
 	else
 		snprintf(answered, sizeof answered,
-			 "it last answered a check %" PRIu64 " s ago",
+			 "the gateway last answered a check %" PRIu64 " s ago",
 			 info->lri_answered_ms / MS_PER_S);
 	snprintf(ret, size, "%s%s%s%s, for %" PRIu64 " s; %s",
 		 m0_lnet_route_why_text(info->lri_why),

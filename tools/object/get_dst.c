@@ -107,7 +107,7 @@ const char *get_dst_errtext(int rc)
 {
 	switch (rc) {
 	case -EMEDIUMTYPE:
-		return "it is there and no regular file";
+		return "the path exists and is not a regular file";
 	case -EBUSY:
 		return "its part files, .colibri-*.part beside it, are in use "
 		       "or not of this user's making; remove them";

@@ -31,7 +31,7 @@ static int guest_check(const struct perf_setup *setup,
 	if (perf_memory((enum perf_test)msg->psg_test, msg->psg_size,
 			msg->psg_depth) > PERF_MEMORY_MAX)
 		return tool_fail_set(fail, TOOL_FAILED,
-				     "that needs more than %s of memory",
+				     "the test needs more than %s of memory",
 				     text_size(text, PERF_MEMORY_MAX));
 	return 0;
 }

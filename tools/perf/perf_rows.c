@@ -169,7 +169,7 @@ static void verdicts_print(const struct rows_told *told)
 {
 	size_t i;
 
-	printf("\nwhat bounds each:\n");
+	printf("\nThe bound of each row:\n");
 	for (i = 0; i < told->ro_nr; ++i)
 		perf_table_verdict(&told->ro_rows[i], &told->ro_verdicts[i]);
 }

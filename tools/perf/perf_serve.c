@@ -94,7 +94,8 @@ static const char *client_look(struct perf_server *server, char *text,
 	lost = server->psv_lost;
 	m0_mutex_unlock(&port->tpo_lock);
 	if (lost != 0)
-		snprintf(text, size, "it cannot be reached any more: %s",
+		snprintf(text, size,
+			 "the client cannot be reached any more: %s",
 			 tool_errtext(lost));
 	else if (m0_time_now() >= limit)
 		snprintf(text, size, "nothing was heard of it for %g s",
@@ -141,19 +142,20 @@ static void hello_answer(struct perf_server *server, const struct tool_ask *ask,
 	/* Another client has that address now. */
 	if (server->psv_from == ask->tak_from &&
 	    server->psv_conv != msg->psg_conv)
-		client_end(server, "it began anew");
+		client_end(server, "the client began anew");
 	if (server->psv_stopping) {
 		reply.psg_status = -ESHUTDOWN;
-		snprintf(why, sizeof why, "it is being stopped");
+		snprintf(why, sizeof why, "the server is being stopped");
 	} else if (server->psv_from == NULL) {
 		client_begin(server, ask, msg);
 	} else if (server->psv_from != ask->tak_from) {
 		reply.psg_status = -EBUSY;
-		snprintf(why, sizeof why,
-			 "it has been measuring with %s for %.0f s; try again "
-			 "when that is over",
-			 server->psv_from->nep_addr,
-			 (double)(m0_time_now() - server->psv_start) / 1e9);
+		snprintf(
+			why, sizeof why,
+			"the server has been measuring with %s for %.0f s; try "
+			"again when that is over",
+			server->psv_from->nep_addr,
+			(double)(m0_time_now() - server->psv_start) / 1e9);
 	}
 	if (reply.psg_status == 0 && setup->pu_spin_ns > 0)
 		reply.psg_flags = PERF_FLAG_SPINS;
@@ -203,7 +205,7 @@ static void look_answer(struct perf_server *server, const struct perf_msg *msg)
 	if (run == NULL || guest->pgu_nr != msg->psg_row) {
 		reply.psg_status = -ENOENT;
 		snprintf(fail.tf_text, sizeof fail.tf_text,
-			 "it has no such row");
+			 "the server has no such row");
 	} else if (perf_run_fail_get(run, &fail) != TOOL_OK) {
 		reply.psg_status = -EIO;
 	} else {
@@ -295,7 +297,7 @@ void perf_server_dismiss(struct perf_server *server)
 
 	if (server->psv_from == NULL)
 		return;
-	server_tell(server, server->psv_from, &msg, "it was stopped");
+	server_tell(server, server->psv_from, &msg, "the server was stopped");
 	tool_port_drain(&server->psv_door.tdo_port, PERF_BYE_NS);
 	client_end(server, "we were stopped");
 }

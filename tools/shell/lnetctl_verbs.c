@@ -41,18 +41,19 @@ const struct lnetctl_verb lnetctl_verbs[] = {
 	COMMAND("peer", "set"),
 	OPERANDS("ping"),
 	OPERANDS("discover"),
-	NOT_HERE("service-id", "it names services of InfiniBand in the kernel"),
+	NOT_HERE("service-id",
+		 "the verb names services of InfiniBand in the kernel"),
 	COMMAND("udsp", "add"),
 	COMMAND("udsp", "del"),
 	COMMAND("udsp", "show"),
 	COMMAND("fault", "drop"),
 	COMMAND("fault", "delay"),
 	NOT_HERE("setup-mrrouting",
-		 "it changes routing tables of the kernel, and a node binds "
-		 "each connection to its address instead"),
+		 "the verb changes routing tables of the kernel, and a node "
+		 "binds each connection to its address instead"),
 	NOT_HERE("setup-sysctl",
-		 "it changes the kernel; `colibri node' names the sysctl that "
-		 "it needs"),
+		 "the verb changes the kernel; `colibri node' names the "
+		 "sysctl that it needs"),
 	{ "cpt-of-nid", NULL, NULL, lnetctl_cpt, NULL },
 	{ NULL, NULL, NULL, NULL, NULL },
 };

@@ -161,7 +161,7 @@ static int request_come(struct m0_sock_conn *conn)
 	ni = m0_sock__ni_find(conn->cn_sock, &req.sr_nid);
 	if (ni == NULL)
 		return wrong_nid(conn, -EPERM,
-				 "it wants a NID that is not ours",
+				 "the peer wants a NID that is not ours",
 				 &req.sr_nid);
 	m0_sock__conn_ni(conn, ni);
 	conn->cn_staged = 0;
@@ -255,14 +255,14 @@ static const char *hello_flaw(const struct m0_sock_conn  *conn,
 
 	M0_PRE_EX(m0_sock__conn_invariant(conn));
 	if (hello->sh_version == M0_SOCK_V1)
-		return "it speaks version 1 of the socket protocol, which "
-		       "nodes older than Lustre 1.8 use: refused; it needs a "
-		       "newer release";
+		return "the peer speaks version 1 of the socket protocol, "
+		       "which nodes older than Lustre 1.8 use: refused; it "
+		       "needs a newer release";
 	if (m0_lnet_nid_is_any(&hello->sh_src_nid) ||
 	    m0_lnet_nid_net(&hello->sh_src_nid) != m0_lnet_nid_net(ours))
 		return "its NID is not of this network";
 	if (m0_lnet_nid_eq(&hello->sh_src_nid, ours))
-		return "it uses our NID as its own";
+		return "the peer uses our NID as its own";
 	if (hello->sh_ctype > M0_SOCK_BULK_OUT &&
 	    !(conn->cn_active && hello->sh_ctype == M0_SOCK_NONE))
 		return "unknown type of connection";
@@ -343,8 +343,9 @@ static int hello_answered(struct m0_sock_conn        *conn,
 	if (hello->sh_ctype == M0_SOCK_NONE)
 		return answer_none(conn, hello);
 	if (m0_sock__ctype_invert(hello->sh_ctype) != conn->cn_ctype)
-		return wrong(conn, -EPROTO,
-			     "it answered with another type of connection");
+		return wrong(
+			conn, -EPROTO,
+			"the peer answered with another type of connection");
 	if (is_reborn(peer, hello))
 		reborn(peer);
 	peer->sp_incarnation = hello->sh_src_incarnation;

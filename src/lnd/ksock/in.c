@@ -249,7 +249,7 @@ static RARE const char *frame_flaw(const struct m0_sock_conn  *conn,
 	if (nr < 0)
 		return "the cookie of a keep-alive in another place";
 	if (nr > 0)
-		return "it acknowledges what was not asked for";
+		return "an acknowledgement that was not asked for";
 	if (frame->sfr_type == M0_SOCK_FRAME_LNET && frame->sfr_cookie[0] == 1)
 		return "a message with the cookie of a keep-alive";
 	return NULL;

@@ -50,7 +50,7 @@ static const char *loop_found(struct m0_lnet_engine    *eng,
 	++m0_lnet__router(eng)->lrr_loops_nr;
 	m0_lnet__route_loops(eng, m0_lnet_nid_net(&msg->msg_hdr.lhd_dest_nid),
 			     &msg->msg_tx.mtx_lnd.ltx_nid);
-	return "it came back";
+	return "the message came back";
 }
 
 /** Returns why the message is not forwarded; NULL: it may be. *to: the next hop, as
@@ -69,7 +69,7 @@ static const char *way_find(struct m0_lnet_engine     *eng,
 		      ? path.pth_lpni
 		      : m0_lnet__lpni_find(eng, &hdr->lhd_dest_nid);
 	return from != NULL && *to != NULL && (*to)->lpn_peer == from
-		       ? "it would go back"
+		       ? "the message would go back"
 		       : NULL;
 }
 

@@ -208,7 +208,8 @@ void m0_rpc__handed_back(struct m0_rpc_machine *machine,
 	/* Its answer may be in the inbox still, by ril_call. */
 	il->ril_cancel.rcl_run = back_run;
 	rc = m0_rpc__call_push(machine->rm_lib, &il->ril_cancel);
-	M0_ASSERT_INFO(rc == 0, "what was handed out is waited for by stop");
+	M0_ASSERT_INFO(rc == 0,
+		       "stop waits for everything that was handed out");
 }
 
 /* --------------------------------------------------------------- streams -- */
