@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * A row while it runs: its two sides, of which one may be in another process.
- * Which side does what is in perf_test.c.
+ * Which side does what is in perf_kinds.c.
  */
 #ifndef M0_TOOLS_PERF_RUN_H
 #define M0_TOOLS_PERF_RUN_H
@@ -120,7 +120,7 @@ void perf_side_fini(struct perf_side *side);
 /** The processors that a side shall be on; none if b_nr stays 0. */
 int perf_cpu_set(const struct perf_setup *setup, int nr, struct m0_bitmap *ret);
 
-/* ---- perf_test.c */
+/* ---- perf_kinds.c */
 
 /** Makes A's first step, from which all others follow. */
 void perf_test_start(struct perf_run *run);
