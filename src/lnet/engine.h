@@ -423,9 +423,10 @@ bool m0_lnet_engine_udsp_is_settled(const struct m0_lnet_engine *eng);
  * @param add    NULL: the rule at `del` is deleted.
  * @param after  the part before this one; NULL: this is the first one.
  * @param ret    one block of m0_alloc.
- * @retval -EAGAIN  the rules of the node are being applied.
- * @retval -ESTALE  the rules or peers have changed since the part before: begin
- *                  again.
+ * @retval -EAGAIN  the rules of the node are being applied, or the priorities of
+ *                  its interfaces after a change are being found: call again.
+ * @retval -ESTALE  the rules, interfaces or peers have changed since the part
+ *                  before: begin again.
  */
 int m0_lnet_engine_effect(struct m0_lnet_engine     *eng,
 			  const struct m0_lnet_udsp *add, int32_t del,

@@ -8,15 +8,12 @@
  * some peers, so that no message waits long for it. While it compares, it puts the
  * verdicts of the supposed rules in the place of those of the node.
  */
+#include "lnet/flow/effect_nis.h"
 #include "lnet/flow/select.h"
-#include "lnet/policy/suppose.h"
 #include "lnet/route/route.h"
 #include "m0/lnet_explain.h"
 
 enum {
-	/** Cost of a call, in rows of rules that a search looks at: about half a
-	 * millisecond. */
-	CALL_COST = 49152,
 	/** Costs of a selection, and of each path of it. */
 	SELECT_COST = 40,
 	PATH_COST = 15,
@@ -41,8 +38,7 @@ struct effect {
 	struct m0_lnet__trials eff_trials;
 	/** For each of these paths: true if it is one of the preferred paths now. */
 	bool *eff_now;
-	/** Priorities of the NIs after the change, in the order of le_nis; NULL:
-	 * they stay. */
+	/** As of m0_lnet__effect_nis(). */
 	uint64_t *eff_nis;
 	/** Peer NIs of which the verdict may change with the peer in hand; at
 	 * most two for each path, and one. */
@@ -93,27 +89,6 @@ static void verdicts_swap(struct effect *eff)
 	m0_list_for_each_entry(&eff->eff_eng->le_nis, ni, struct m0_lnet_ni,
 			       lni_link)
 		number_swap(&ni->lni_policy.nip_priority, &eff->eff_nis[i++]);
-}
-
-/** Finds the priorities of all NIs after the change. @retval -ENOMEM */
-static int nis_judge(struct effect *eff)
-{
-	const struct m0_lnet_engine *eng = eff->eff_eng;
-	const struct m0_lnet_ni     *ni;
-	unsigned                     i = 0;
-
-	if (!m0_lnet__supposed_nis(&eff->eff_sps))
-		return 0;
-	M0_ALLOC_ARR(eff->eff_nis, m0_list_length(&eng->le_nis) + 1);
-	if (eff->eff_nis == NULL)
-		return -ENOMEM;
-	m0_list_for_each_entry(&eng->le_nis, ni, struct m0_lnet_ni, lni_link) {
-		eff->eff_nis[i++] = m0_lnet__rules_ni_priority(
-			eff->eff_sps.sps_rules, &ni->lni_lnd.ldn_nid);
-		eff->eff_cost += eff->eff_sps.sps_rules->lpc_nr;
-	}
-	M0_POST(i == m0_list_length(&eng->le_nis));
-	return 0;
 }
 
 static void swaps_forget(struct effect *eff)
@@ -331,8 +306,7 @@ static bool is_compared(const struct m0_lnet_lpni *lpni)
 	       m0_list_first(&peer->lpe_lpnis) == &lpni->lpn_link;
 }
 
-/** Compares peers from this one on, and this one at any cost: with many rules and
- * interfaces, nis_judge() alone costs more than a call may. */
+/** Compares peers from this one on, and this one at any cost. */
 static int peers_compare(struct effect *eff, struct m0_hash_link *link)
 {
 	struct m0_lnet_effect *ret = eff->eff_ret;
@@ -343,7 +317,7 @@ static int peers_compare(struct effect *eff, struct m0_hash_link *link)
 		struct m0_lnet_lpni *lpni =
 			container_of(link, struct m0_lnet_lpni, lpn_hash);
 
-		if (link != first && (eff->eff_cost >= CALL_COST ||
+		if (link != first && (eff->eff_cost >= M0_LNET__EFFECT_COST ||
 				      ret->lef_shifts_nr == SHIFTS_MAX))
 			return 0;
 		if (is_compared(lpni)) {
@@ -392,7 +366,6 @@ static void effect_fini(struct effect *eff)
 	m0_free(eff->eff_trials.tls_trials);
 	m0_free(eff->eff_now);
 	m0_free(eff->eff_swaps);
-	m0_free(eff->eff_nis);
 	m0_free(eff->eff_ret);
 }
 
@@ -416,7 +389,12 @@ int m0_lnet_engine_effect(struct m0_lnet_engine     *eng,
 	if (rc == 0) {
 		eff.eff_cost = 2 * eng->le_policies->lpc_nr;
 		eff.eff_ret = effect_new(eng);
-		rc = eff.eff_ret == NULL ? -ENOMEM : nis_judge(&eff);
+		rc = eff.eff_ret == NULL
+			     ? -ENOMEM
+			     : m0_lnet__effect_nis(
+				       eng, &eff.eff_sps,
+				       &(struct m0_lnet__question){ add, del },
+				       &eff.eff_cost, &eff.eff_nis);
 	}
 	if (rc == 0)
 		rc = paths_grow(&eff, PATHS_NR);

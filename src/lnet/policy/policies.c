@@ -23,7 +23,10 @@ enum {
 
 bool m0_lnet_engine_udsp_is_settled(const struct m0_lnet_engine *eng)
 {
-	return m0_list_is_empty(&eng->le_policies->lpc_stale);
+	const struct m0_lnet__policies *pol = eng->le_policies;
+
+	return m0_list_is_empty(&pol->lpc_stale) &&
+	       m0_list_is_empty(&pol->lpc_ni_stale);
 }
 
 /* -- sets ------------------------------------------------------------------ */
@@ -168,7 +171,8 @@ static int lpni_apply(const struct m0_lnet__policies *pol,
 }
 
 uint64_t m0_lnet__rules_ni_priority(const struct m0_lnet__policies *pol,
-				    const struct m0_lnet_nid       *nid)
+				    const struct m0_lnet_nid       *nid,
+				    unsigned                       *cost)
 {
 	struct key                 key = key_of(nid);
 	uint32_t                   net = M0_LNET_PRIORITY_NONE;
@@ -179,8 +183,10 @@ uint64_t m0_lnet__rules_ni_priority(const struct m0_lnet__policies *pol,
 	for (; row < end; ++row) {
 		const struct m0_lnet_udsp *udsp = &row->row_rule->lpu_udsp;
 
-		if (row->row_kind > ROW_SRC_NET || !row_may_have(row, &key) ||
-		    !m0_lnet_nid_range_has(&udsp->lud_src, nid))
+		if (row->row_kind > ROW_SRC_NET || !row_may_have(row, &key))
+			continue;
+		*cost += ROW_RULE;
+		if (!m0_lnet_nid_range_has(&udsp->lud_src, nid))
 			continue;
 		if (row->row_kind == ROW_SRC && own == M0_LNET_PRIORITY_NONE)
 			own = udsp->lud_priority;
@@ -188,24 +194,52 @@ uint64_t m0_lnet__rules_ni_priority(const struct m0_lnet__policies *pol,
 		    net == M0_LNET_PRIORITY_NONE)
 			net = udsp->lud_priority;
 	}
+	*cost += pol->lpc_nr;
 	return (uint64_t)net << 32 | own;
 }
 
-static void ni_apply(const struct m0_lnet__policies *pol, struct m0_lnet_ni *ni)
+static struct m0_lnet_ni *ni_of(struct m0_list_link *link)
+{
+	return container_of(link, struct m0_lnet_ni, lni_policy.nip_link);
+}
+
+/** Applies all rules to the NI. Adds what it costs to *cost. */
+static void ni_apply(const struct m0_lnet__policies *pol, struct m0_lnet_ni *ni,
+		     unsigned *cost)
 {
 	ni->lni_policy.nip_priority =
-		m0_lnet__rules_ni_priority(pol, &ni->lni_lnd.ldn_nid);
+		m0_lnet__rules_ni_priority(pol, &ni->lni_lnd.ldn_nid, cost);
 }
 
-static void nis_apply(struct m0_lnet_engine *eng)
+/** The next request to a peer that is not Multi-Rail chooses its NI. */
+static void nis_unkeep(struct m0_lnet_engine *eng)
 {
-	struct m0_lnet_ni *ni;
+	struct m0_lnet_peer *peer;
 
-	m0_list_for_each_entry(&eng->le_nis, ni, struct m0_lnet_ni, lni_link)
-		ni_apply(eng->le_policies, ni);
+	m0_list_for_each_entry(&eng->le_peers, peer, struct m0_lnet_peer,
+			       lpe_link)
+		peer->lpe_ni = NULL;
 }
 
-/** Applies the rules to some peer NIs. The rest is for the timer. */
+/** Applies the rules to some of the stale NIs. Adds what it costs to *cost. */
+static void nis_slice(struct m0_lnet_engine *eng, unsigned *cost)
+{
+	struct m0_lnet__policies *pol = eng->le_policies;
+	struct m0_list_link      *link;
+
+	if (m0_list_is_empty(&pol->lpc_ni_stale))
+		return;
+	while (*cost < SLICE_ROWS &&
+	       (link = m0_list_first(&pol->lpc_ni_stale)) != NULL) {
+		ni_apply(pol, ni_of(link), cost);
+		m0_list_move_tail(&pol->lpc_ni_fresh, link);
+		++*cost;
+	}
+	if (m0_list_is_empty(&pol->lpc_ni_stale))
+		nis_unkeep(eng);
+}
+
+/** Applies the rules to some NIs and peer NIs. The rest is for the timer. */
 static void slice_do(struct m0_lnet_engine *eng)
 {
 	struct m0_lnet__policies *pol = eng->le_policies;
@@ -213,6 +247,7 @@ static void slice_do(struct m0_lnet_engine *eng)
 	struct m0_list_link      *link;
 
 	m0_lnet__paths_changed(eng);
+	nis_slice(eng, &cost);
 	while (cost < SLICE_ROWS &&
 	       (link = m0_list_first(&pol->lpc_stale)) != NULL) {
 		if (lpni_apply(pol, lpni_of(link), &cost) != 0) {
@@ -226,7 +261,7 @@ static void slice_do(struct m0_lnet_engine *eng)
 		lpni_of(link)->lpn_peer->lpe_ni = NULL;
 		++cost;
 	}
-	if (!m0_list_is_empty(&pol->lpc_stale))
+	if (!m0_lnet_engine_udsp_is_settled(eng))
 		m0_lnet__timer_arm(eng, &pol->lpc_timer,
 				   m0_time_add(eng->le_now, 1));
 }
@@ -314,10 +349,14 @@ static void lpnis_unprefer(struct m0_list *lpnis, unsigned ni_slot,
 void m0_lnet__policy_ni_new(struct m0_lnet_engine *eng, struct m0_lnet_ni *ni)
 {
 	struct m0_lnet__policies *pol = eng->le_policies;
+	unsigned                  cost = 0;
 
+	++pol->lpc_changes_nr;
 	ni->lni_policy.nip_slot =
 		slot_take(pol->lpc_ni_slots, ARRAY_SIZE(pol->lpc_ni_slots));
-	ni_apply(pol, ni);
+	ni_apply(pol, ni, &cost);
+	m0_list_link_init(&ni->lni_policy.nip_link);
+	m0_list_add_tail(&pol->lpc_ni_fresh, &ni->lni_policy.nip_link);
 	if (rules_note(pol, ni, NULL, true))
 		all_stale(eng);
 }
@@ -327,6 +366,8 @@ void m0_lnet__policy_ni_gone(struct m0_lnet_engine *eng, struct m0_lnet_ni *ni)
 	struct m0_lnet__policies *pol = eng->le_policies;
 	uint16_t                  slot = ni->lni_policy.nip_slot;
 
+	++pol->lpc_changes_nr;
+	m0_list_del(&ni->lni_policy.nip_link);
 	(void)rules_note(pol, ni, NULL, false);
 	lpnis_unprefer(&pol->lpc_fresh, slot, M0_LNET__NO_SLOT);
 	lpnis_unprefer(&pol->lpc_stale, slot, M0_LNET__NO_SLOT);
@@ -513,14 +554,18 @@ static int rows_grow(struct m0_lnet__policies *pol)
 	return 0;
 }
 
-/** The next request to a peer that is not Multi-Rail chooses its NI. */
-static void nis_unkeep(struct m0_lnet_engine *eng)
+/** Makes the NIs stale that the source of the rule has. */
+static void sources_stale(struct m0_lnet_engine     *eng,
+			  const struct m0_lnet_udsp *udsp)
 {
-	struct m0_lnet_peer *peer;
+	struct m0_lnet_ni *ni;
 
-	m0_list_for_each_entry(&eng->le_peers, peer, struct m0_lnet_peer,
-			       lpe_link)
-		peer->lpe_ni = NULL;
+	m0_list_for_each_entry(&eng->le_nis, ni, struct m0_lnet_ni, lni_link)
+		if (m0_lnet_nid_range_has(&udsp->lud_src, &ni->lni_lnd.ldn_nid))
+			m0_list_move_tail(&eng->le_policies->lpc_ni_stale,
+					  &ni->lni_policy.nip_link);
+	m0_lnet__topology_changed(eng);
+	slice_do(eng);
 }
 
 /** Adds a rule to the verdict about a peer NI that it names. @return false: the other
@@ -574,13 +619,10 @@ static void rule_changed(struct m0_lnet_engine     *eng,
 			 const struct m0_lnet__row *added)
 {
 	++eng->le_policies->lpc_changes_nr;
-	if (m0_lnet__row_kind(udsp) <= ROW_SRC_NET) {
-		nis_apply(eng);
-		nis_unkeep(eng);
-		m0_lnet__topology_changed(eng);
-	} else {
+	if (m0_lnet__row_kind(udsp) <= ROW_SRC_NET)
+		sources_stale(eng, udsp);
+	else
 		named_stale(eng, udsp, added);
-	}
 }
 
 unsigned m0_lnet__row_insert(struct m0_lnet__policies  *pol,
@@ -656,7 +698,7 @@ static int all_del(struct m0_lnet_engine *eng)
 		m0_free(pol->lpc_rows[--pol->lpc_nr].row_rule);
 	if (nr > 0) {
 		++pol->lpc_changes_nr;
-		nis_apply(eng);
+		m0_list_splice_tail(&pol->lpc_ni_stale, &pol->lpc_ni_fresh);
 		all_stale(eng);
 	}
 	return (int)nr;
@@ -711,6 +753,8 @@ int m0_lnet__policies_init(struct m0_lnet_engine *eng)
 	M0_ALLOC_PTR(pol);
 	if (pol == NULL)
 		return -ENOMEM;
+	m0_list_init(&pol->lpc_ni_fresh);
+	m0_list_init(&pol->lpc_ni_stale);
 	m0_list_init(&pol->lpc_fresh);
 	m0_list_init(&pol->lpc_stale);
 	m0_timer_init(&pol->lpc_timer.ltm_timer);
@@ -723,12 +767,15 @@ void m0_lnet__policies_fini(struct m0_lnet_engine *eng)
 {
 	struct m0_lnet__policies *pol = eng->le_policies;
 
+	M0_PRE(m0_list_is_empty(&pol->lpc_ni_fresh));
+	M0_PRE(m0_list_is_empty(&pol->lpc_ni_stale));
 	M0_PRE(m0_list_is_empty(&pol->lpc_fresh));
 	M0_PRE(m0_list_is_empty(&pol->lpc_stale));
 	m0_lnet__timer_cancel(eng, &pol->lpc_timer);
 	while (pol->lpc_nr > 0)
 		m0_free(pol->lpc_rows[--pol->lpc_nr].row_rule);
 	m0_free(pol->lpc_rows);
+	m0_free(pol->lpc_effect_nis);
 	eng->le_policies = NULL;
 	m0_free(pol);
 }

@@ -10,9 +10,10 @@
  *
  * An object that appears gets its values at once. A rule that comes is added to the
  * verdicts about the peer NIs that it names, where the other rules need no look; where
- * they do, or when a rule goes, these peer NIs are stale. A change of the objects that
+ * they do, or when a rule goes, these peer NIs are stale. A rule of interfaces that
+ * comes or goes makes the interfaces stale that it names. A change of the objects that
  * rules name makes all peer NIs stale. A timer applies the rules to a few stale ones at
- * a time. Each application starts from nothing and looks at all rules, so that a rule
+ * a time, to interfaces first. Each application starts from nothing and looks at all rules, so that a rule
  * leaves nothing behind.
  */
 #ifndef M0_SRC_LNET_POLICY_H
@@ -21,6 +22,7 @@
 #include "m0/lnet_udsp.h"
 #include "lnet/engine.h"
 
+struct m0_lnet__effect_nis;
 struct m0_lnet_gateway;
 struct m0_lnet_lpni;
 struct m0_lnet_ni;
@@ -46,6 +48,8 @@ struct m0_lnet__ni_policy {
 	uint64_t nip_priority;
 	/** Its bit in lpf_nis. */
 	uint16_t nip_slot;
+	/** In lpc_ni_fresh or lpc_ni_stale. */
+	struct m0_list_link nip_link;
 };
 
 /** Verdict of the rules about a NID of a peer. */
@@ -66,17 +70,22 @@ struct m0_lnet__policies {
 	struct m0_lnet__row *lpc_rows;
 	unsigned             lpc_nr;
 	unsigned             lpc_max;
-	/** Number of changes of the rules so far. */
+	/** Number of changes of the rules and of the set of interfaces so far. */
 	uint64_t lpc_changes_nr;
 	/** Numbers in use, of NIs and of gateways. */
 	uint64_t lpc_ni_slots[M0_LNET__PREFER_NIS_MAX / 64];
 	uint64_t lpc_gw_slots[M0_LNET__PREFER_GATEWAYS_MAX / 64];
+	/** Interfaces, by nip_link, as lpc_fresh and lpc_stale. */
+	struct m0_list lpc_ni_fresh;
+	struct m0_list lpc_ni_stale;
 	/** Peer NIs, by lpp_link: those to which all rules have been applied,
 	 * and others. */
 	struct m0_list lpc_fresh;
 	struct m0_list lpc_stale;
 	/** Fires for the next slice. */
 	struct m0_lnet_timer lpc_timer;
+	/** State of effect_nis.c; NULL: none. */
+	struct m0_lnet__effect_nis *lpc_effect_nis;
 };
 
 int  m0_lnet__policies_init(struct m0_lnet_engine *eng);
@@ -104,9 +113,11 @@ int  m0_lnet__rules_apply(const struct m0_lnet__policies *pol,
 			  const struct m0_lnet_nid       *nid,
 			  struct m0_lnet__lpni_policy *lpp, unsigned *cost);
 void m0_lnet__verdict_forget(struct m0_lnet__lpni_policy *lpp);
-/** Returns the nip_priority of an interface with this NID. */
+/** Returns the nip_priority of an interface with this NID.
+ * @param cost  as for m0_lnet__rules_apply(). */
 uint64_t m0_lnet__rules_ni_priority(const struct m0_lnet__policies *pol,
-				    const struct m0_lnet_nid       *nid);
+				    const struct m0_lnet_nid       *nid,
+				    unsigned                       *cost);
 
 /** Returns true if messages to the peer NI prefer this interface. */
 static inline bool m0_lnet__prefers_ni(const struct m0_lnet__lpni_policy *lpp,

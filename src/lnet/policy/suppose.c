@@ -82,6 +82,14 @@ bool m0_lnet__supposed_nis(const struct m0_lnet__supposed *sps)
 	       m0_lnet__row_kind(sps->sps_about) <= ROW_SRC_NET;
 }
 
+bool m0_lnet__supposed_source(const struct m0_lnet__supposed *sps,
+			      const struct m0_lnet_nid       *nid)
+{
+	M0_PRE(m0_lnet__supposed_nis(sps));
+	return sps->sps_about == NULL ||
+	       m0_lnet_nid_range_has(&sps->sps_about->lud_src, nid);
+}
+
 bool m0_lnet__supposed_nid(const struct m0_lnet__supposed *sps,
 			   const struct m0_lnet_nid       *nid)
 {

@@ -47,6 +47,10 @@ int m0_lnet__suppose(const struct m0_lnet_engine *eng,
 void m0_lnet__suppose_end(struct m0_lnet__supposed *sps);
 /** Returns true if the change may concern the priority of interfaces. */
 bool m0_lnet__supposed_nis(const struct m0_lnet__supposed *sps);
+/** Returns true if the change, which may concern the priority of interfaces, may
+ * concern that of an interface with this NID. */
+bool m0_lnet__supposed_source(const struct m0_lnet__supposed *sps,
+			      const struct m0_lnet_nid       *nid);
 /** Returns true if the change may concern this NID of a peer. */
 bool m0_lnet__supposed_nid(const struct m0_lnet__supposed *sps,
 			   const struct m0_lnet_nid       *nid);

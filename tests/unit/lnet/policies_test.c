@@ -510,6 +510,82 @@ static void many_rules_are_applied_in_slices(void **state)
 	reach("within bounds", "10.[8,10].[0-255].[0,255]@tcp[0,%u,%u]");
 }
 
+/** Returns the number of NIs of the first node that have this priority. */
+static unsigned nis_with(uint32_t net)
+{
+	const struct m0_lnet_ni *ni;
+	unsigned                 nr = 0;
+
+	m0_list_for_each_entry(&one->pno_engine->le_nis, ni, struct m0_lnet_ni,
+			       lni_link)
+		nr += ni->lni_policy.nip_priority >> 32 == net;
+	return nr;
+}
+
+/** Applies the rules slice by slice. @return the number of slices, in none of which
+ * more than one NI got its priority. */
+static unsigned slices_run(uint32_t net)
+{
+	unsigned had = nis_with(net);
+	unsigned nr = 1;
+
+	assert_true(had <= 1);
+	for (; !m0_lnet_engine_udsp_is_settled(one->pno_engine); ++nr) {
+		pair->pai_now += 1000000;
+		(void)m0_lnet_engine_step(one->pno_engine, pair->pai_now);
+		assert_true(nis_with(net) <= had + 1);
+		had = nis_with(net);
+	}
+	return nr;
+}
+
+/* Each rule must be looked at for each of the NIs, so that one NI is a slice. */
+static void rule_is_applied_to_interfaces_in_slices(void **state)
+{
+	struct m0_lnet_nid nid = pair_nid("10.9.0.7@tcp7");
+	struct m0_lnd_ni  *lnd_ni;
+	char               text[64];
+	unsigned           i;
+
+	(void)state;
+	if (IS_SLOW)
+		skip();
+	story_open(1, NULL);
+	for (i = 1; i <= 6; ++i) {
+		(void)snprintf(text, sizeof text, "10.9.0.%u@tcp7", i);
+		(void)pair_ni(one, text);
+	}
+	for (i = 2; i < M0_LNET_UDSPS_MAX; ++i) {
+		(void)snprintf(text, sizeof text,
+			       "10.[8,10].[0-255].[0,255]@tcp[0,%u,%u]",
+			       i / 250 + 1, i % 250 + 100);
+		assert_int_equal(rule_try(0, text, NULL, NULL, "1", NULL), 0);
+	}
+	rules_settle();
+	assert_int_equal(rule_try(0, "tcp7", NULL, NULL, "2", "0"), 0);
+	assert_int_equal(slices_run(2), 6);
+	assert_int_equal(nis_with(2), 6);
+	assert_int_equal(rule_try(0, "tcp7", NULL, NULL, "3", "0"), 0);
+	assert_int_equal(slices_run(3), 6);
+	assert_int_equal(nis_with(3), 6);
+	/* One that goes before its turn. */
+	assert_int_equal(m0_lnet_engine_ni_add(one->pno_engine, &nid, NULL, 1,
+					       NULL, &lnd_ni),
+			 0);
+	assert_int_equal(rule_try(0, "tcp7", NULL, NULL, "4", "0"), 0);
+	m0_lnet_engine_ni_del(one->pno_engine, lnd_ni);
+	assert_int_equal(slices_run(4), 6);
+	assert_int_equal(nis_with(4), 6);
+	/* A rule of other interfaces needs no look at these. */
+	assert_int_equal(rule_try(0, "tcp8", NULL, NULL, "5", "0"), 0);
+	assert_int_equal(slices_run(5), 1);
+	assert_int_equal(m0_lnet_engine_udsp_del(one->pno_engine,
+						 M0_LNET_UDSP_LAST),
+			 M0_LNET_UDSPS_MAX);
+	rules_settle();
+	assert_int_equal(nis_with(4), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -525,6 +601,7 @@ int main(void)
 		STORY(information_has_what_the_rules_say),
 		STORY(change_of_a_rule_is_as_all_rules),
 		STORY_BARE(many_rules_are_applied_in_slices),
+		STORY_BARE(rule_is_applied_to_interfaces_in_slices),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
