@@ -33,6 +33,9 @@ struct m0_lnet_path_info {
 	/** The path is a route, lpa_route. */
 	bool                      lpa_is_routed;
 	struct m0_lnet_route_attr lpa_route;
+	/** The node has a record of the next NID; else its health, credits and
+	 * queue below are 0. */
+	bool lpa_hop_known;
 	/** Health of the interface and of the next NID, 0 to
 	 * M0_LNET_HEALTH_MAX. */
 	unsigned lpa_ni_health;

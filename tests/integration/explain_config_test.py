@@ -73,6 +73,15 @@ class Explain(cli.Case):
                          ('10.1.0.1@tcp1', '10.1.0.12@tcp1'))
         self.assertEqual(self.ends('10.8.0.1@tcp7')[1], '10.1.0.11@tcp1')
 
+    def test_nothing_is_invented_for_a_nid_that_is_not_known(self):
+        keys = {'next hop health', 'next hop credits', 'next hop queued bytes'}
+        for nid, known in ('10.0.0.7@tcp', True), ('10.0.0.99@tcp', False):
+            found = self.explain(nid)
+            self.assertEqual(found['known'], known)
+            for path in found['candidates']:
+                self.assertEqual(keys & set(path), keys if known else set())
+            self.assertEqual(b'next hop health' in self.run_(nid).stdout, known)
+
     def test_text_says_what_is_assumed(self):
         done = self.run_('10.0.0.99@tcp')
         self.assert_done(done)

@@ -41,9 +41,12 @@ static void path_add(struct json_t *list, struct m0_lnet *lnet,
 		jout_num(item, "interface health", path->lpa_ni_health);
 		jout_int(item, "interface credits", path->lpa_ni_credits);
 	}
-	jout_num(item, "next hop health", path->lpa_hop_health);
-	jout_int(item, "next hop credits", path->lpa_hop_credits);
-	jout_num(item, "next hop queued bytes", path->lpa_hop_queued_bytes);
+	if (path->lpa_hop_known) {
+		jout_num(item, "next hop health", path->lpa_hop_health);
+		jout_int(item, "next hop credits", path->lpa_hop_credits);
+		jout_num(item, "next hop queued bytes",
+			 path->lpa_hop_queued_bytes);
+	}
 	jout_str(item, "result",
 		 path->lpa_won ? "taken"
 			       : (path->lpa_compared ? "lost" : "not usable"));

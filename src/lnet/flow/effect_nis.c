@@ -26,8 +26,7 @@ static bool is_about(const struct m0_lnet__effect_nis *efn,
 		     const struct m0_lnet__question   *question)
 {
 	M0_BASSERT(sizeof(struct m0_lnet_udsp) ==
-		   3 * sizeof(struct m0_lnet_nid_range) +
-			   3 * sizeof(uint32_t));
+		   3 * sizeof(struct m0_lnet_nid_range) + 3 * sizeof(uint32_t));
 	if (question->que_add == NULL)
 		return !efn->efn_is_add && efn->efn_del == question->que_del;
 	/* All bytes are fields. */
@@ -36,9 +35,10 @@ static bool is_about(const struct m0_lnet__effect_nis *efn,
 }
 
 static struct m0_lnet__effect_nis *begin(
-	const struct m0_lnet_engine *eng, const struct m0_lnet__question *question)
+	const struct m0_lnet_engine    *eng,
+	const struct m0_lnet__question *question)
 {
-	unsigned nr = (unsigned)m0_list_length(&eng->le_nis);
+	unsigned                    nr = (unsigned)m0_list_length(&eng->le_nis);
 	struct m0_lnet__effect_nis *efn =
 		m0_alloc(sizeof *efn + nr * sizeof efn->efn_priorities[0]);
 
@@ -59,7 +59,7 @@ static int find(const struct m0_lnet_engine    *eng,
 {
 	struct m0_lnet__policies   *pol = eng->le_policies;
 	struct m0_lnet__effect_nis *old = pol->lpc_effect_nis;
-	bool is_valid = old != NULL &&
+	bool                        is_valid = old != NULL &&
 			old->efn_changes_nr == pol->lpc_changes_nr;
 
 	if (is_valid && is_about(old, question))

@@ -37,7 +37,8 @@ static struct m0_lnet_path_info *path_add(struct account             *acc,
 	struct m0_lnet_explain    *ret = acc->acc_ret;
 	const struct m0_lnet_ni   *ni = path->pth_ni;
 	const struct m0_lnet_lpni *hop = path->pth_lpni;
-	struct m0_lnet_path_info  *info;
+	bool known = hop != NULL && hop != acc->acc_stranger;
+	struct m0_lnet_path_info *info;
 
 	++acc->acc_nr;
 	if (ret == NULL)
@@ -50,12 +51,12 @@ static struct m0_lnet_path_info *path_add(struct account             *acc,
 		.lpa_is_routed = path->pth_route != NULL,
 		.lpa_ni_health = ni == NULL ? 0 : ni->lni_health,
 		.lpa_ni_credits = ni == NULL ? 0 : ni->lni_credits,
-		.lpa_hop_health = M0_LNET_HEALTH_MAX,
+		.lpa_hop_known = known,
 		.lpa_compared = true,
 		.lpa_rule = -1,
 		.lpa_own_rule = -1,
 	};
-	if (hop != NULL) {
+	if (known) {
 		info->lpa_hop_health = hop->lpn_health;
 		info->lpa_hop_credits = hop->lpn_credits;
 		info->lpa_hop_queued_bytes = hop->lpn_queued_bytes;
@@ -304,6 +305,8 @@ static int account_make(struct account *acc, struct m0_lnet__path *won)
 			from = m0_lnet__ni_find(eng, &acc->acc_from);
 		if (!is_from_any(acc) && from == NULL)
 			return -EINVAL;
+		if (from != NULL && !m0_lnet__ni_is_usable(from))
+			return -ENETDOWN;
 		*won = m0_lnet__select(
 			eng, &(struct m0_lnet__want){
 				     .wnt_nid = &acc->acc_dest,

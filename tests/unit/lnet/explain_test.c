@@ -222,6 +222,38 @@ static void peer_that_is_not_known_is_discovered(void **state)
 	assert_int_equal(told->lex_paths_nr, 1);
 	won(0, "10.0.0.1@tcp", "10.0.0.2@tcp");
 	assert_null(lpni_of(one, "10.0.0.2@tcp"));
+	/* Nothing is invented for the record that there is not. */
+	assert_false(told->lex_paths[0].lpa_hop_known);
+	assert_int_equal(told->lex_paths[0].lpa_hop_health, 0);
+	put_to(one, "10.0.0.2@tcp", 8);
+	pair_settle(pair);
+	explain("10.0.0.2@tcp");
+	assert_true(told->lex_paths[0].lpa_hop_known);
+	assert_int_equal(told->lex_paths[0].lpa_hop_health, M0_LNET_HEALTH_MAX);
+	assert_int_equal(told->lex_paths[0].lpa_hop_credits, 8);
+	teardown_told();
+}
+
+/* As a message would: with a record of the peer, and without. */
+static void sender_on_an_interface_that_stops_is_refused(void **state)
+{
+	struct m0_lnet_nid nid = pair_nid("10.0.0.11@tcp");
+	struct m0_lnet_ni *ni;
+	unsigned           i;
+
+	(void)state;
+	routed_open(2, NULL);
+	nids(0, "10.0.0.1@tcp 10.0.0.11@tcp");
+	nids(1, "10.0.0.2@tcp");
+	for (i = 0; i < 2; ++i) {
+		ni = m0_lnet__ni_find(one->pno_engine, &nid);
+		ni->lni_stopping = true;
+		assert_int_equal(explain_try("10.0.0.2@tcp", "10.0.0.11@tcp"),
+				 -ENETDOWN);
+		ni->lni_stopping = false;
+		put_to(one, "10.0.0.2@tcp", 8);
+		pair_settle(pair);
+	}
 	teardown_told();
 }
 
@@ -293,6 +325,7 @@ int main(void)
 		STORY_BARE(interface_that_reaches_nothing_is_said),
 		STORY_BARE(kept_interface_of_a_plain_peer_is_said),
 		STORY_BARE(peer_that_is_not_known_is_discovered),
+		STORY_BARE(sender_on_an_interface_that_stops_is_refused),
 		STORY_BARE(node_reaches_itself),
 		STORY_BARE(message_takes_the_path_that_was_explained),
 	};
