@@ -100,9 +100,9 @@ class Rules(cli.Case):
 
     def test_wrong_options(self):
         for words, args in (
-                ('src, dst and rte are missing', ('add',)),
-                ('rte stands alone', ('add', '--rte', '1.1.1.1@tcp')),
-                ('src and rte have no dst',
+                ('the rule has no range', ('add',)),
+                ('rte is given without dst', ('add', '--rte', '1.1.1.1@tcp')),
+                ('src and rte are given without dst',
                  ('add', '--src', 'tcp', '--rte', '1.1.1.1@tcp')),
                 ('priority is 3', ('add', '-s', 'tcp', '-d', 'tcp', '-p3')),
                 ('src is `1.2.3.[5-4]@tcp`, character 8',
@@ -222,7 +222,7 @@ class Explained(cli.Case):
                 (1, 'there is a rule with these ranges',
                  ('add', '--src', self.second)),
                 (1, 'no rule of this index', ('del', '--idx', '1')),
-                (2, 'src, dst and rte are missing', ('add',)),
+                (2, 'the rule has no range', ('add',)),
                 (2, 'del takes --idx N', ('del',)),
                 (2, '--dry-run is not accepted here', ('show',))):
             self.assert_refused(self.node.run('udsp', *args, '--dry-run'),

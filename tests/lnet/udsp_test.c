@@ -244,7 +244,7 @@ static void rule_that_is_refused_says_why(void **state)
 	assert_non_null(strstr(why, "there is a rule with these ranges"));
 	assert_int_equal(rule_try(0, NULL, NULL, "1.1.1.1@tcp", NULL, NULL),
 			 -EINVAL);
-	assert_non_null(strstr(why, "rte stands alone"));
+	assert_non_null(strstr(why, "rte is given without dst"));
 	assert_int_equal(m0_lnet_udsp_add(nodes[0].n_lnet, &udsp, why),
 			 -EINVAL);
 	assert_non_null(strstr(why, "idx is -2"));

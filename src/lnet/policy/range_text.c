@@ -108,7 +108,7 @@ static int range_add(const struct scan *scan, struct m0_lnet_nid_range *range,
 	unsigned used = m0_lnet__ranges_nr(range);
 
 	if (used == M0_LNET_RANGES_MAX)
-		return wrong(scan, "there may be 32 ranges of numbers");
+		return wrong(scan, "there are more than 32 ranges of numbers");
 	range->lnr_ranges[used] = *one;
 	++*nr;
 	return 0;
@@ -132,7 +132,8 @@ static int item_parse(struct scan *scan, uint32_t max,
 		if (skip(scan, '-'))
 			rc = number_parse(scan, max, &ret->lrg_hi);
 		else if (peek(scan) == '/')
-			rc = wrong(scan, "a stride follows LO-HI only");
+			rc = wrong(scan,
+				   "a stride is accepted after LO-HI only");
 		if (rc == 0 && skip(scan, '/'))
 			rc = number_parse(scan, UINT32_MAX, &ret->lrg_stride);
 		if (rc != 0)
@@ -160,7 +161,7 @@ static int part_parse(struct scan *scan, struct m0_lnet_nid_range *range,
 		rc = number_parse(scan, max, &one.lrg_lo);
 		one.lrg_hi = one.lrg_lo;
 		if (rc == 0 && peek(scan) == '-')
-			rc = wrong(scan, "LO-HI stands in brackets");
+			rc = wrong(scan, "LO-HI is accepted in brackets only");
 		return rc == 0 ? range_add(scan, range, nr, &one) : rc;
 	}
 	do {
@@ -186,18 +187,18 @@ static int net_parse(struct scan *scan, struct m0_lnet_nid_range *range,
 	scan->scn_at = at;
 	scan->scn_end = strlen(scan->scn_text);
 	if (type == NULL)
-		return wrong(scan, "the type of network is unknown; it may be "
+		return wrong(scan, "the type of network is unknown; accepted: "
 				   "tcp, o2ib, gni, gip, ptlf, kfi, efa or "
 				   "bxi3f");
 	if (type->lty_form == M0_LNET__ADDR_LO)
-		return wrong(scan, "no rule concerns lo");
+		return wrong(scan, "rules do not apply to lo");
 	range->lnr_type = type->lty_type;
 	scan->scn_at += strlen(type->lty_name);
 	if (scan->scn_at == scan->scn_end)
 		return 0;
 	rc = part_parse(scan, range, &range->lnr_nets_nr, UINT16_MAX);
 	if (rc == 0 && scan->scn_at < scan->scn_end)
-		rc = wrong(scan, "the text goes on behind the network");
+		rc = wrong(scan, "there is more text after the network");
 	/* `tcp0` is `tcp`. */
 	if (rc == 0 && range->lnr_nets_nr == 1 &&
 	    range->lnr_ranges[0].lrg_hi == 0) {
@@ -254,17 +255,17 @@ static int prefix_parse(struct scan *scan, struct m0_lnet_nid_range *range,
 
 	scan->scn_at = 0;
 	if (len >= sizeof text)
-		return wrong(scan, "this is no IPv6 address");
+		return wrong(scan, "this is not an IPv6 address");
 	memcpy(text, addr, len);
 	text[len] = '\0';
 	is_ip6 = m0_ip6_parse(text, bytes);
 	if (!is_ip6 && !m0_ip4_parse(text, bytes))
-		return wrong(scan, "this is no IPv4 or IPv6 address");
+		return wrong(scan, "this is not an IPv4 or IPv6 address");
 	if (is_ip6 && !ip6)
 		return wrong(scan, "the network has no IPv6 addresses");
 	if (!is_ip6 && m0_lnet__ranges_nr(range) + M0_LNET__IP4_PARTS_NR >
 			       M0_LNET_RANGES_MAX)
-		return wrong(scan, "there may be 32 ranges of numbers");
+		return wrong(scan, "there are more than 32 ranges of numbers");
 	if (has_bits) {
 		scan->scn_at = len + 1;
 		rc = number_parse(scan, UINT8_MAX, &bits);
@@ -302,7 +303,9 @@ static int parts_parse(struct scan *scan, struct m0_lnet_nid_range *range,
 		rc = part_parse(scan, range, &range->lnr_part_nr[i], max);
 	}
 	if (rc == 0 && scan->scn_at < scan->scn_end)
-		rc = wrong(scan, "the address goes on behind its last part");
+		rc = wrong(
+			scan,
+			"there is more text after the last part of the address");
 	return rc;
 }
 
@@ -343,7 +346,7 @@ int m0_lnet_nid_range_parse(struct m0_lnet_nid_range *range, const char *text,
 		return wrong(&scan, "`ADDR@NET` or `NET` is expected");
 	if (at != NULL && strchr(at + 1, '@') != NULL)
 		return wrong_at(&scan, (size_t)(strchr(at + 1, '@') - text),
-				"there may be one `@`");
+				"there is more than one `@`");
 	rc = net_parse(&scan, range, at == NULL ? 0 : (size_t)(at - text) + 1);
 	if (rc != 0)
 		return rc;

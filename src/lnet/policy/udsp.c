@@ -28,17 +28,17 @@ static const char *form_flaw(unsigned ranges)
 	case DST | RTE:
 		return NULL;
 	case 0:
-		return "src, dst and rte are missing; a rule has src, dst, dst "
-		       "and src, or dst and rte";
+		return "the rule has no range; accepted: src, dst, dst and "
+		       "src, or dst and rte";
 	case RTE:
-		return "rte stands alone; gateways are preferred for "
+		return "rte is given without dst; gateways are preferred for "
 		       "destinations, which dst names";
 	case SRC | RTE:
-		return "src and rte have no dst; gateways are preferred for "
-		       "destinations, which dst names";
+		return "src and rte are given without dst; gateways are "
+		       "preferred for destinations, which dst names";
 	default:
-		return "src and rte stand in one rule; dst has one of them, "
-		       "and two rules prefer both";
+		return "src and rte are in one rule; add two rules, one with "
+		       "dst and src, and one with dst and rte";
 	}
 }
 
@@ -61,28 +61,29 @@ static int action_check(const struct m0_lnet_udsp *udsp, unsigned ranges,
 	    udsp->lud_action != M0_LNET_UDSP_PREFER)
 		return m0_lnet__range_why(why, -EINVAL,
 					  "the action is %" PRIu32
-					  "; it may be 1 or 2",
+					  "; accepted: 1, a priority, or 2, a "
+					  "preference",
 					  udsp->lud_action);
 	if (pair && udsp->lud_action != M0_LNET_UDSP_PREFER)
 		return m0_lnet__range_why(
 			why, -EINVAL,
 			"priority is %" PRIu32
-			"; it may be set of src or dst alone, because %s makes "
-			"a preference, which has no number",
+			"; it is accepted with src or dst alone, because %s "
+			"make a preference, which has no number",
 			udsp->lud_priority,
 			ranges == (DST | SRC) ? "dst and src" : "dst and rte");
 	if (!pair && udsp->lud_action != M0_LNET_UDSP_PRIORITY)
 		return m0_lnet__range_why(
 			why, -EINVAL,
-			"the action is 2; of src or dst alone it is 1, a "
-			"priority");
+			"the action is 2, a preference; accepted with src or "
+			"dst alone: 1, a priority");
 	if (pair ? udsp->lud_priority != 0
 		 : udsp->lud_priority == M0_LNET_PRIORITY_NONE)
 		return m0_lnet__range_why(
 			why, -EINVAL,
 			"priority is %" PRIu32
-			"; it may be 0 to 4294967294 of src or dst alone, else "
-			"0",
+			"; accepted: 0 to 4294967294 with src or dst alone, "
+			"else 0",
 			udsp->lud_priority);
 	return 0;
 }
@@ -96,8 +97,8 @@ int m0_lnet_udsp_check(const struct m0_lnet_udsp *udsp, char *why)
 	if (udsp->lud_idx < M0_LNET_UDSP_LAST)
 		return m0_lnet__range_why(why, -EINVAL,
 					  "idx is %" PRId32
-					  "; it may be 0 or more, or -1: at "
-					  "the end",
+					  "; accepted: 0 or more, or -1, the "
+					  "end of the list",
 					  udsp->lud_idx);
 	rc = range_check("src", &udsp->lud_src, why);
 	if (rc == 0)
@@ -112,7 +113,7 @@ int m0_lnet_udsp_check(const struct m0_lnet_udsp *udsp, char *why)
 	    udsp->lud_rte.lnr_form == M0_LNET_NID_RANGE_NET)
 		return m0_lnet__range_why(
 			why, -EINVAL,
-			"rte is a network; it may be gateways, ADDR@NET");
+			"rte is a network; accepted: gateways, as ADDR@NET");
 	return action_check(udsp, ranges, why);
 }
 
@@ -148,7 +149,7 @@ static int number_take(const char *name, const char *text, uint32_t max,
 		number = number * 10 + (unsigned)(*at - '0');
 	if (at == text || *at != '\0' || number > max)
 		return m0_lnet__range_why(why, -EINVAL,
-					  "%s is `%.64s`; it may be 0 to "
+					  "%s is `%.64s`; accepted: 0 to "
 					  "%" PRIu32,
 					  name, text, max);
 	*ret = (uint32_t)number;

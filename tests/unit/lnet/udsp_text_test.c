@@ -122,48 +122,48 @@ static const struct bad_case bad[] = {
 	{ "eth0", 1, "type of network is unknown" },
 	{ "10.0.0.1", 1, "type of network is unknown" },
 	{ "10.0.0.1@", 10, "type of network is unknown" },
-	{ "1@lo", 3, "no rule concerns lo" },
-	{ "lo", 1, "no rule concerns lo" },
-	{ "1.2.3.4@tcp@tcp", 12, "one `@`" },
+	{ "1@lo", 3, "rules do not apply to lo" },
+	{ "lo", 1, "rules do not apply to lo" },
+	{ "1.2.3.4@tcp@tcp", 12, "more than one `@`" },
 	{ "tcp65536", 4, "above 65535" },
-	{ "tcp1x", 5, "goes on" },
-	{ "tcp*[1]", 5, "goes on" },
+	{ "tcp1x", 5, "more text" },
+	{ "tcp*[1]", 5, "more text" },
 	{ "tcp[1-2", 8, "`,` or `]`" },
 	{ "tcp[]", 5, "a number is expected" },
 	{ "tcp1-3", 5, "in brackets" },
 	{ "@tcp", 1, "a number is expected" },
 	{ "1.2.3@tcp", 6, "`.` is expected" },
-	{ "1.2.3.4.5@tcp", 8, "goes on" },
+	{ "1.2.3.4.5@tcp", 8, "more text" },
 	{ "1.2.3.256@tcp", 7, "above 255" },
 	{ "1.2.3.04@tcp", 7, "leading zero" },
-	{ "1.2.3.0x4@tcp", 8, "goes on" },
+	{ "1.2.3.0x4@tcp", 8, "more text" },
 	{ "1.2.3.1-4@tcp", 8, "in brackets" },
 	{ "1.2.3.[4-1]@tcp", 8, "ends before it begins" },
 	{ "1.2.3.[1-4/0]@tcp", 8, "the stride is 0" },
-	{ "1.2.3.[1/2]@tcp", 9, "stride follows LO-HI" },
+	{ "1.2.3.[1/2]@tcp", 9, "stride is accepted after LO-HI" },
 	{ "1.2.3.[1,]@tcp", 10, "a number is expected" },
 	{ "1.2.3.[,1]@tcp", 8, "a number is expected" },
 	{ "1.2.3.[1-]@tcp", 10, "a number is expected" },
 	{ "1.2.3.[1-4/]@tcp", 12, "a number is expected" },
 	{ "1.2.3.[1-4 /2]@tcp", 12, "`,` or `]`" },
 	{ " 1.2.3.4@tcp", 1, "a number is expected" },
-	{ "1.2.3.4 @tcp", 8, "goes on" },
+	{ "1.2.3.4 @tcp", 8, "more text" },
 	{ "10.0.0.0/0@tcp", 10, "not 1 to 32" },
 	{ "10.0.0.0/33@tcp", 10, "not 1 to 32" },
 	{ "10.0.0.0/@tcp", 10, "a number is expected" },
-	{ "10.0.0/8@tcp", 1, "no IPv4 or IPv6 address" },
+	{ "10.0.0/8@tcp", 1, "not an IPv4 or IPv6 address" },
 	{ "2001:db8::/129@tcp", 12, "not 1 to 128" },
 	{ "2001:db8::/0@tcp", 12, "not 1 to 128" },
 	{ "2001:db8::/8x@tcp", 12, "not 1 to 128" },
 	{ "2001:db8::/300@tcp", 12, "above 255" },
-	{ "2001:zz::@tcp", 1, "no IPv4 or IPv6 address" },
+	{ "2001:zz::@tcp", 1, "not an IPv4 or IPv6 address" },
 	{ "::1@gip", 1, "no IPv6 addresses" },
-	{ "1.2.3.4@gni", 2, "goes on" },
+	{ "1.2.3.4@gni", 2, "more text" },
 	{ "4294967296@gni", 1, "above 4294967295" },
-	{ "*.1@gni", 2, "goes on" },
+	{ "*.1@gni", 2, "more text" },
 	{ "[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,"
 	  "26,27,28,29,30,31,32,33]@gni",
-	  91, "there may be 32 ranges" },
+	  91, "there are more than 32 ranges" },
 };
 
 static void malformed_range_is_refused_with_its_place(void **state)
@@ -283,24 +283,28 @@ static void refused(const char *src, const char *dst, const char *rte,
 static void other_forms_are_refused_with_the_reason(void **state)
 {
 	(void)state;
-	refused(NULL, NULL, NULL, NULL, NULL, "src, dst and rte are missing");
-	refused(NULL, NULL, NULL, "1", NULL, "src, dst and rte are missing");
-	refused(NULL, NULL, "1.2.3.4@tcp", NULL, NULL, "rte stands alone");
-	refused(NULL, NULL, "1.2.3.4@tcp", "3", NULL, "rte stands alone");
-	refused("tcp", NULL, "1.2.3.4@tcp", NULL, NULL, "have no dst");
-	refused("tcp", "tcp", "1.2.3.4@tcp", NULL, NULL, "stand in one rule");
+	refused(NULL, NULL, NULL, NULL, NULL, "the rule has no range");
+	refused(NULL, NULL, NULL, "1", NULL, "the rule has no range");
+	refused(NULL, NULL, "1.2.3.4@tcp", NULL, NULL,
+		"rte is given without dst");
+	refused(NULL, NULL, "1.2.3.4@tcp", "3", NULL,
+		"rte is given without dst");
+	refused("tcp", NULL, "1.2.3.4@tcp", NULL, NULL,
+		"src and rte are given without dst");
+	refused("tcp", "tcp", "1.2.3.4@tcp", NULL, NULL,
+		"src and rte are in one rule");
 	refused(NULL, "tcp1", "tcp", NULL, NULL, "rte is a network");
 	refused("tcp", "tcp", NULL, "1", NULL,
-		"priority is 1; it may be set of src or dst alone, because dst "
+		"priority is 1; it is accepted with src or dst alone, because dst "
 		"and src");
 	refused(NULL, "tcp1", "1.2.3.4@tcp", "0", NULL, "because dst and rte");
 	refused("tcp", NULL, NULL, "-1", NULL,
-		"priority is `-1`; it may be 0 to 4294967294");
+		"priority is `-1`; accepted: 0 to 4294967294");
 	refused("tcp", NULL, NULL, "4294967295", NULL, "priority is");
 	refused("tcp", NULL, NULL, "", NULL, "priority is ``");
 	refused("tcp", NULL, NULL, "1x", NULL, "priority is `1x`");
 	refused("tcp", NULL, NULL, NULL, "-2",
-		"idx is `-2`; it may be 0 to 2147483647");
+		"idx is `-2`; accepted: 0 to 2147483647");
 	refused("tcp", NULL, NULL, NULL, "x", "idx is `x`");
 	refused("tcp", "1.2.3.300@tcp", NULL, NULL, NULL,
 		"dst is `1.2.3.300@tcp`, character 7");
