@@ -65,6 +65,14 @@ enum ctl_verb {
 	CTL_VERBS_NR
 };
 
+/** Rights of clients of the control socket. */
+enum ctl_right {
+	/** A verb that the table does not give a right: nobody may use it. */
+	CTL_RIGHT_NONE,
+	CTL_RIGHT_LOOK,
+	CTL_RIGHT_CHANGE
+};
+
 enum {
 	CTL_NIDS_MAX = 64,
 	/** A request, with its newline and a NUL. */
@@ -149,11 +157,11 @@ void ctl_request_init(struct ctl_request *req, enum ctl_verb verb);
 /** The verb as a request has it, "net.show". */
 const char *ctl_verb_name(enum ctl_verb verb);
 /**
- * Does it change the node? Only the node's user and root may do that; others
- * whom the control socket lets in may read. A ping counts as reading: it tells
- * the caller what the pinged node tells everybody.
+ * Returns the right that the verb needs. Only the node's user and root may change
+ * the node; others whom the control socket lets in may look. A ping counts as
+ * looking: it tells the caller what the pinged node tells everybody.
  */
-bool ctl_verb_changes(enum ctl_verb verb);
+enum ctl_right ctl_verb_right(enum ctl_verb verb);
 /**
  * Reads a line without its newline. It is cut up.
  * @retval -EINVAL  and `*ret_why` is what is wrong.

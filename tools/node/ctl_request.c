@@ -5,41 +5,45 @@
 #include "ctl.h"
 #include "../base/text.h"
 
-static const char *const verb_names[CTL_VERBS_NR] = {
-	[CTL_PING] = "ping",
-	[CTL_DISCOVER] = "discover",
-	[CTL_NET_SHOW] = "net.show",
-	[CTL_PEER_SHOW] = "peer.show",
-	[CTL_PEER_LIST] = "peer.list",
-	[CTL_STATS_SHOW] = "stats.show",
-	[CTL_STATS_RESET] = "stats.reset",
-	[CTL_GLOBAL_SHOW] = "global.show",
-	[CTL_EXPLAIN] = "explain",
-	[CTL_CONFIG_EXPORT] = "config.export",
-	[CTL_CONFIG_IMPORT] = "config.import",
-	[CTL_CONFIG_CONFIRM] = "config.confirm",
-	[CTL_CONFIG_UNDO] = "config.undo",
-	[CTL_ROUTE_ADD] = "route.add",
-	[CTL_ROUTE_DEL] = "route.del",
-	[CTL_ROUTE_SHOW] = "route.show",
-	[CTL_ROUTING_SHOW] = "routing.show",
-	[CTL_UDSP_ADD] = "udsp.add",
-	[CTL_UDSP_DEL] = "udsp.del",
-	[CTL_UDSP_SHOW] = "udsp.show",
-	[CTL_UDSP_ADD_DRY] = "udsp.add_dry",
-	[CTL_UDSP_DEL_DRY] = "udsp.del_dry",
-	[CTL_SET] = "set",
-	[CTL_NET_SET] = "net.set",
-	[CTL_NET_ADD] = "net.add",
-	[CTL_NET_DEL] = "net.del",
-	[CTL_PEER_ADD] = "peer.add",
-	[CTL_PEER_DEL] = "peer.del",
-	[CTL_PEER_SET] = "peer.set",
-	[CTL_DEBUG_RECOVERY] = "debug.recovery",
-	[CTL_FAULT_ADD] = "fault.add",
-	[CTL_FAULT_DEL] = "fault.del",
-	[CTL_FAULT_SHOW] = "fault.show",
-	[CTL_FAULT_RESET] = "fault.reset",
+/** Each verb: its name in a request, and the right that it needs. */
+static const struct {
+	const char    *name;
+	enum ctl_right right;
+} verbs[CTL_VERBS_NR] = {
+	[CTL_PING] = { "ping", CTL_RIGHT_LOOK },
+	[CTL_DISCOVER] = { "discover", CTL_RIGHT_CHANGE },
+	[CTL_NET_SHOW] = { "net.show", CTL_RIGHT_LOOK },
+	[CTL_PEER_SHOW] = { "peer.show", CTL_RIGHT_LOOK },
+	[CTL_PEER_LIST] = { "peer.list", CTL_RIGHT_LOOK },
+	[CTL_STATS_SHOW] = { "stats.show", CTL_RIGHT_LOOK },
+	[CTL_STATS_RESET] = { "stats.reset", CTL_RIGHT_CHANGE },
+	[CTL_GLOBAL_SHOW] = { "global.show", CTL_RIGHT_LOOK },
+	[CTL_EXPLAIN] = { "explain", CTL_RIGHT_LOOK },
+	[CTL_CONFIG_EXPORT] = { "config.export", CTL_RIGHT_LOOK },
+	[CTL_CONFIG_IMPORT] = { "config.import", CTL_RIGHT_CHANGE },
+	[CTL_CONFIG_CONFIRM] = { "config.confirm", CTL_RIGHT_CHANGE },
+	[CTL_CONFIG_UNDO] = { "config.undo", CTL_RIGHT_CHANGE },
+	[CTL_ROUTE_ADD] = { "route.add", CTL_RIGHT_CHANGE },
+	[CTL_ROUTE_DEL] = { "route.del", CTL_RIGHT_CHANGE },
+	[CTL_ROUTE_SHOW] = { "route.show", CTL_RIGHT_LOOK },
+	[CTL_ROUTING_SHOW] = { "routing.show", CTL_RIGHT_LOOK },
+	[CTL_UDSP_ADD] = { "udsp.add", CTL_RIGHT_CHANGE },
+	[CTL_UDSP_DEL] = { "udsp.del", CTL_RIGHT_CHANGE },
+	[CTL_UDSP_SHOW] = { "udsp.show", CTL_RIGHT_LOOK },
+	[CTL_UDSP_ADD_DRY] = { "udsp.add_dry", CTL_RIGHT_LOOK },
+	[CTL_UDSP_DEL_DRY] = { "udsp.del_dry", CTL_RIGHT_LOOK },
+	[CTL_SET] = { "set", CTL_RIGHT_CHANGE },
+	[CTL_NET_SET] = { "net.set", CTL_RIGHT_CHANGE },
+	[CTL_NET_ADD] = { "net.add", CTL_RIGHT_CHANGE },
+	[CTL_NET_DEL] = { "net.del", CTL_RIGHT_CHANGE },
+	[CTL_PEER_ADD] = { "peer.add", CTL_RIGHT_CHANGE },
+	[CTL_PEER_DEL] = { "peer.del", CTL_RIGHT_CHANGE },
+	[CTL_PEER_SET] = { "peer.set", CTL_RIGHT_CHANGE },
+	[CTL_DEBUG_RECOVERY] = { "debug.recovery", CTL_RIGHT_LOOK },
+	[CTL_FAULT_ADD] = { "fault.add", CTL_RIGHT_CHANGE },
+	[CTL_FAULT_DEL] = { "fault.del", CTL_RIGHT_CHANGE },
+	[CTL_FAULT_SHOW] = { "fault.show", CTL_RIGHT_LOOK },
+	[CTL_FAULT_RESET] = { "fault.reset", CTL_RIGHT_CHANGE },
 };
 
 #define FAULT_PREFIX "fault."
@@ -52,18 +56,12 @@ enum {
 
 const char *ctl_verb_name(enum ctl_verb verb)
 {
-	return verb_names[verb];
+	return verbs[verb].name;
 }
 
-bool ctl_verb_changes(enum ctl_verb verb)
+enum ctl_right ctl_verb_right(enum ctl_verb verb)
 {
-	return M0_IN(verb, (CTL_DISCOVER, CTL_STATS_RESET, CTL_CONFIG_IMPORT,
-			    CTL_CONFIG_CONFIRM, CTL_CONFIG_UNDO)) ||
-	       M0_IN(verb,
-		     (CTL_ROUTE_ADD, CTL_ROUTE_DEL, CTL_UDSP_ADD, CTL_UDSP_DEL,
-		      CTL_SET, CTL_NET_SET, CTL_NET_ADD, CTL_NET_DEL,
-		      CTL_PEER_ADD, CTL_PEER_DEL, CTL_PEER_SET, CTL_FAULT_ADD,
-		      CTL_FAULT_DEL, CTL_FAULT_RESET));
+	return verbs[verb].right;
 }
 
 void ctl_request_init(struct ctl_request *req, enum ctl_verb verb)
@@ -226,7 +224,7 @@ static const char *verb_parse(struct ctl_request *req, const char *word)
 	int i;
 
 	for (i = 0; word != NULL && i < CTL_VERBS_NR; ++i) {
-		if (strcmp(word, verb_names[i]) == 0) {
+		if (strcmp(word, verbs[i].name) == 0) {
 			ctl_request_init(req, (enum ctl_verb)i);
 			return NULL;
 		}
@@ -339,7 +337,7 @@ size_t ctl_request_print(const struct ctl_request *req,
 			   2 * CTL_TEXT_BYTES + 512 <
 		   CTL_LINE_BYTES);
 	line_put(&line, "%s json=%d verbose=%u force=%d timeout_ms=%" PRIu64,
-		 verb_names[req->cq_verb], req->cq_json, req->cq_verbose,
+		 verbs[req->cq_verb].name, req->cq_json, req->cq_verbose,
 		 req->cq_force, req->cq_timeout_ms);
 	if (req->cq_netns != 0)
 		line_put(&line, " netns=%" PRIu64, req->cq_netns);

@@ -293,7 +293,8 @@ static void client_serve(struct ctl_client *client, const char *more, size_t nr)
 	client->cc_state = CTL_WORKING;
 	if (ctl_request_parse(&req, client->cc_line, &why) != 0)
 		client_refuse(client, "%s", why);
-	else if (ctl_verb_changes(req.cq_verb) && !client->cc_may_change)
+	else if (ctl_verb_right(req.cq_verb) != CTL_RIGHT_LOOK &&
+		 !client->cc_may_change)
 		client_refuse(client,
 			      "%s changes the node, which only its user (uid "
 			      "%u) and root may do; others may read and ping",
@@ -368,7 +369,7 @@ static struct ctl_client *client_free(struct ctl_server *server)
 }
 
 static void client_begin(struct ctl_server *server, struct ctl_client *client,
-			 int fd, m0_time_t now)
+			 int fd)
 {
 	bool full;
 
@@ -383,7 +384,8 @@ static void client_begin(struct ctl_server *server, struct ctl_client *client,
 	client->cc_fd = fd;
 	client->cc_state = CTL_READING;
 	client->cc_nr = 0;
-	client->cc_deadline = m0_time_add(now, READ_TIME);
+	/* The step may have begun long ago: requests are served in it. */
+	client->cc_deadline = m0_time_add(m0_time_now(), READ_TIME);
 	if (!client->cc_may_change && full)
 		client_refuse(
 			client,
@@ -395,7 +397,7 @@ static void client_begin(struct ctl_server *server, struct ctl_client *client,
 		client_read(client);
 }
 
-static void clients_accept(struct ctl_server *server, m0_time_t now)
+static void clients_accept(struct ctl_server *server)
 {
 	struct ctl_client *client;
 	int                fd;
@@ -405,7 +407,7 @@ static void clients_accept(struct ctl_server *server, m0_time_t now)
 			     SOCK_CLOEXEC | SOCK_NONBLOCK);
 		if (fd < 0)
 			return;
-		client_begin(server, client, fd, now);
+		client_begin(server, client, fd);
 	}
 }
 
@@ -460,7 +462,7 @@ void ctl_server_step(struct ctl_server *server, m0_time_t now)
 		    now >= client->cc_deadline)
 			client_hang_up(client);
 	}
-	clients_accept(server, now);
+	clients_accept(server);
 }
 
 bool ctl_server_is_busy(const struct ctl_server *server)

@@ -201,7 +201,8 @@ static int show(struct lnet_node *node, const struct ctl_request *req,
 
 	/* A change may undo what the stop has begun, as routing does. */
 	if (node->lno_lnet == NULL ||
-	    (stop_signal() != 0 && ctl_verb_changes(req->cq_verb))) {
+	    (stop_signal() != 0 &&
+	     ctl_verb_right(req->cq_verb) != CTL_RIGHT_LOOK)) {
 		fputs("colibri: the node is stopping\n", err);
 		return TOOL_FAILED;
 	}
