@@ -83,6 +83,12 @@ class Case(cli.Case):
         for word in words:
             self.assertIn(word, done.stderr.decode())
 
+    def wait_until(self, true):
+        end = time.monotonic() + cli.PATIENCE
+        while not true():
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.01)
+
     def diff(self, node, path=None):
         return self.config(node, 'diff', path or self.conf)
 
@@ -252,6 +258,26 @@ class Changes(Case):
         # A file that is not regular is written in place.
         self.assertIn('retry_count',
                       self.config(node, 'export', '/dev/stdout'))
+
+    @unittest.skipUnless('SERVICE_SHIM' in os.environ, 'no shim')
+    def test_export_that_is_killed_leaves_nothing(self):
+        node = self.node()
+        os.mkdir(self.path('shim'))
+        self.make('shim/hang')
+        kept = self.make('kept', b'old')
+        names = sorted(os.listdir(self.dir))
+        for number in (signal.SIGKILL, signal.SIGINT, signal.SIGTERM):
+            child = subprocess.Popen(
+                [cli.COLIBRI, 'config', 'export', '--ctl', node.ctl, kept],
+                env=dict(os.environ, LD_PRELOAD=os.environ['SERVICE_SHIM'],
+                         SERVICE_SHIM_DIR=self.path('shim')))
+            # The command has written, and waits in fsync().
+            self.wait_until(lambda: os.path.exists(self.path('shim/hangs')))
+            os.unlink(self.path('shim/hangs'))
+            child.send_signal(number)
+            self.assertEqual(child.wait(cli.PATIENCE), -number)
+            self.assertEqual(self.read(kept), b'old')
+            self.assertEqual(sorted(os.listdir(self.dir)), names)
 
     def test_export_is_imported_after_networks_have_changed(self):
         node = self.node()
@@ -436,6 +462,49 @@ peer:
             self.assertEqual(after == before, settle != 'confirm')
             for word in ('undo', 'confirm'):
                 self.refused(node.run('config', word), 1, 'no change waits')
+
+    def test_undo_says_what_it_cannot_undo(self):
+        node = self.node()
+        more = self.file(self.text('route:\n- net: tcp6\n'
+                                   '  gateway: {eight}@tcp\n'), 'more')
+        # Another user removes what undo would remove.
+        self.config(node, 'import', '--confirm', '60', more)
+        self.assert_done(node.run('route', 'del', '--net', 'tcp6', '--gateway',
+                                  self.text('{eight}@tcp')))
+        self.config(node, 'undo')
+        # The network of the gateway has gone.
+        self.config(node, 'import', '--replace', '--confirm', '60', more)
+        self.assert_done(node.run('net', 'del', '--net', 'tcp1'))
+        self.refused(node.run('config', 'undo'), 1,
+                     self.text('not all could be undone: "+ route tcp5 by '
+                               '{nine}@tcp1 priority 3": '), 'tcp1')
+
+    def test_peer_that_is_a_gateway_stays(self):
+        node = self.node()
+        self.config(node, 'import', self.file(self.text(
+            'peer:\n- primary nid: {nine}@tcp1\n'), 'gateway'))
+
+        def parts():
+            return sorted(self.config(node, 'export',
+                                      '--backup').splitlines())
+        before = parts()
+        self.refused(
+            node.run('config', 'import', '--replace', self.file(self.text(
+                'peer:\n- primary nid: {six}@tcp\n'
+                '  Multi-Rail: false\n'), 'less')), 1,
+            self.text('it is the gateway of the route to tcp5; keep the peer, '
+                      'or remove the route first: colibri route del --net '
+                      'tcp5 --gateway {nine}@tcp1'))
+        self.assertEqual(parts(), before)
+
+    def test_name_of_a_file_with_a_newline(self):
+        node = self.node()
+        path = self.file('global:\n  retry_count: 1\n', 'two\nlines')
+        self.config(node, 'import', path)
+        self.file('peer:\n- primary nid: 10.0.0.1@tcp9\n  peer ni:\n'
+                  '  - nid: 10.0.0.2@tcp8\nroute:\n- net: tcp7\n'
+                  '  gateway: 10.0.0.9@tcp9\n', 'two\nlines')
+        self.refused(node.run('config', 'import', path), 2, 'two?lines:6:3: ')
 
     def test_hangup_reads_the_file_again(self):
         node = self.node()

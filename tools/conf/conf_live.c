@@ -260,14 +260,67 @@ static int route_apply(struct m0_lnet *lnet, const struct conf_change *change,
 	return rc < 0 ? rc : 0;
 }
 
-static int peer_apply(struct m0_lnet *lnet, const struct conf_change *change)
+static bool names_nid(const struct conf_change *change,
+		      const struct m0_lnet_nid *nid)
 {
+	unsigned i;
+
+	if (change->ccg_whole && m0_lnet_nid_eq(&change->ccg_primary, nid))
+		return true;
+	for (i = 0; i < change->ccg_nids_nr; ++i) {
+		if (m0_lnet_nid_eq(&change->ccg_nids[i], nid))
+			return true;
+	}
+	return false;
+}
+
+/* Says what uses a peer that cannot be removed. */
+static void busy_say(struct m0_lnet *lnet, const struct conf_change *change,
+		     char *why)
+{
+	struct m0_lnet_route_info *routes =
+		calloc(M0_LNET_ROUTES_MAX, sizeof *routes);
+	char net[M0_LNET_NIDSTR_SIZE];
+	char gateway[M0_LNET_NIDSTR_SIZE];
+	int  nr = routes == NULL
+			  ? 0
+			  : m0_lnet_route_get(lnet, routes, M0_LNET_ROUTES_MAX);
+	int  i;
+
+	snprintf(why, M0_LNET_WHY_BYTES,
+		 "messages or a discovery use the peer; try again");
+	for (i = 0; i < nr; ++i) {
+		const struct m0_lnet_route_attr *attr = &routes[i].lri_attr;
+
+		if (!names_nid(change, &attr->lra_gateway))
+			continue;
+		(void)m0_lnet_net_print(attr->lra_net, net, sizeof net);
+		(void)m0_lnet_nid_print(&attr->lra_gateway, gateway,
+					sizeof gateway);
+		snprintf(why, M0_LNET_WHY_BYTES,
+			 "it is the gateway of the route to %s; keep the peer, "
+			 "or remove the route first: colibri route del --net "
+			 "%s --gateway %s",
+			 net, net, gateway);
+		break;
+	}
+	free(routes);
+}
+
+static int peer_apply(struct m0_lnet *lnet, const struct conf_change *change,
+		      char *why)
+{
+	int rc;
+
 	if (change->ccg_add)
 		return m0_lnet_peer_add(lnet, &change->ccg_primary,
 					change->ccg_nids, change->ccg_nids_nr,
 					change->ccg_multi_rail);
-	return m0_lnet_peer_del(lnet, &change->ccg_primary, change->ccg_nids,
-				change->ccg_whole ? 0 : change->ccg_nids_nr);
+	rc = m0_lnet_peer_del(lnet, &change->ccg_primary, change->ccg_nids,
+			      change->ccg_whole ? 0 : change->ccg_nids_nr);
+	if (rc == -EBUSY)
+		busy_say(lnet, change, why);
+	return rc;
 }
 
 /* @return index of the rule: the one that it had, unless others came or went. */
@@ -316,23 +369,44 @@ static int change_apply(struct m0_lnet *lnet, const struct conf_change *change,
 		return udsp_apply(lnet, change, why);
 	default:
 		M0_PRE(change->ccg_kind == CONF_CHANGE_PEER);
-		return peer_apply(lnet, change);
+		return peer_apply(lnet, change, why);
 	}
 }
 
-unsigned conf_live_undo(struct m0_lnet *lnet, const struct conf_plan *plan,
-			unsigned nr, char ret[CONF_CHANGE_BYTES])
+/* Somebody else may have removed what is to be removed. */
+static bool is_as_before(const struct conf_change *back, int rc)
 {
-	unsigned bad_nr = 0;
+	return rc == 0 ||
+	       (rc == -ENOENT && !back->ccg_add &&
+		(M0_IN(back->ccg_kind, (CONF_CHANGE_ROUTE, CONF_CHANGE_UDSP)) ||
+		 (back->ccg_kind == CONF_CHANGE_PEER && back->ccg_whole)));
+}
 
+unsigned conf_live_undo(struct m0_lnet *lnet, const struct conf_plan *plan,
+			unsigned nr, char ret[CONF_UNDO_BYTES])
+{
+	char     text[CONF_CHANGE_BYTES];
+	unsigned bad_nr = 0;
+	size_t   used;
+
+	ret[0] = '\0';
 	while (nr-- > 0) {
 		struct conf_change back;
 		char               why[M0_LNET_WHY_BYTES] = "";
+		int                rc;
 
 		conf_change_invert(&back, &plan->cpn_changes[nr]);
-		if (change_apply(lnet, &back, why) != 0 && bad_nr++ == 0)
-			conf_change_print(&back, ret);
+		rc = change_apply(lnet, &back, why);
+		if (is_as_before(&back, rc) || bad_nr++ > 0)
+			continue;
+		conf_change_print(&back, text);
+		snprintf(ret, CONF_UNDO_BYTES, "\"%.250s\": %.250s", text,
+			 why[0] != '\0' ? why : tool_errtext(rc));
 	}
+	used = strlen(ret);
+	if (bad_nr > 1)
+		snprintf(ret + used, CONF_UNDO_BYTES - used, "; and %u more",
+			 bad_nr - 1);
 	return bad_nr;
 }
 
@@ -341,7 +415,7 @@ int conf_live_apply(struct m0_lnet *lnet, const struct conf_plan *plan,
 {
 	char     why[M0_LNET_WHY_BYTES] = "";
 	char     text[CONF_CHANGE_BYTES];
-	char     left[CONF_CHANGE_BYTES];
+	char     left[CONF_UNDO_BYTES];
 	unsigned bad_nr;
 	unsigned i;
 	int      rc = 0;
@@ -361,7 +435,7 @@ int conf_live_apply(struct m0_lnet *lnet, const struct conf_plan *plan,
 			 "the %u changes before it are undone", i);
 	(void)conf_fail_set(
 		fail, &plan->cpn_changes[i].ccg_place,
-		"\"%.250s\" failed: %.250s; %s%.250s", text,
+		"\"%.250s\" failed: %.250s; %s%.300s", text,
 		why[0] != '\0' ? why : tool_errtext(rc),
 		bad_nr == 0 ? "" : "and this could not be undone: ", left);
 	return rc;

@@ -7,6 +7,10 @@
 
 #include "conf_diff.h"
 
+enum {
+	CONF_UNDO_BYTES = 600
+};
+
 /** Reads what the node has: networks, routes, configured peers, parameters. */
 int conf_live_get(struct conf_model *ret, struct m0_lnet *lnet);
 /** conf_live_get() without the names of devices: of a node that is simulated. */
@@ -20,10 +24,11 @@ int conf_live_apply(struct m0_lnet *lnet, const struct conf_plan *plan,
 		    struct conf_fail *fail);
 /**
  * Undoes the first `nr` changes, the last one first. What cannot be undone is left,
- * and `ret` names the first of it.
+ * and `ret` names the first of it, the reason, and the number of others. Something to
+ * be removed that is not there any more is undone.
  * @return number of changes that could not be undone.
  */
 unsigned conf_live_undo(struct m0_lnet *lnet, const struct conf_plan *plan,
-			unsigned nr, char ret[CONF_CHANGE_BYTES]);
+			unsigned nr, char ret[CONF_UNDO_BYTES]);
 
 #endif /* M0_TOOLS_CONF_LIVE_H */

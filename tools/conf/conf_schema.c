@@ -480,7 +480,10 @@ static int value_check(const struct conf_key *key, struct conf_node *node,
 		if (list)
 			return list_check(key, node, fail);
 		return map ? map_check(key->cfk_keys, node, fail)
-			   : conf_refuse(node, "a map, or a list", fail);
+			   : (is_nothing(node)
+				      ? 0
+				      : conf_refuse(node, "a map, or a list",
+						    fail));
 	default:
 		return node->cfn_kind == CONF_SCALAR
 			       ? scalar_check(key, node, fail)

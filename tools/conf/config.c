@@ -6,6 +6,7 @@
 #include "conf_file.h"
 #include "../node/ctl_args.h"
 #include "../node/lnet_opts.h"
+#include "../base/text.h"
 
 enum {
 	KEY_BACKUP = CTL_KEY_OWN,
@@ -15,6 +16,8 @@ enum {
 	KEY_SHOW,
 	KEY_CONFIRM,
 	TIMEOUT_MS = 30000,
+	/** Longest name of a file, with a NUL. */
+	NAME_MAX_BYTES = 4097,
 	CONFIRM_MAX_S = 86400
 };
 
@@ -186,11 +189,15 @@ static int body_make(struct config_args *args, char **ret, size_t *ret_nr)
 	struct conf_fail  why = { .cff_set = false };
 	struct conf_model model;
 	const char       *path = args->cfa_file;
+	char              name[NAME_MAX_BYTES];
 	char             *text;
 	size_t            nr;
 	int               rc;
 
 	*ret = NULL;
+	/* A newline ends the name in the body. */
+	snprintf(name, sizeof name, "%s", path);
+	text_make_printable(name);
 	if (conf_file_read(path, &text, &nr, fail) != TOOL_OK)
 		return fail->tf_exit;
 	rc = conf_read(&model, text, nr, NULL, &why);
@@ -199,12 +206,12 @@ static int body_make(struct config_args *args, char **ret, size_t *ret_nr)
 	else
 		conf_notes_print(path, &model, stderr);
 	conf_model_fini(&model);
-	*ret = rc == 0 ? malloc(strlen(path) + 1 + nr) : NULL;
+	*ret = rc == 0 ? malloc(strlen(name) + 1 + nr) : NULL;
 	if (*ret != NULL) {
-		memcpy(*ret, path, strlen(path));
-		(*ret)[strlen(path)] = '\n';
-		memcpy(*ret + strlen(path) + 1, text, nr);
-		*ret_nr = strlen(path) + 1 + nr;
+		memcpy(*ret, name, strlen(name));
+		(*ret)[strlen(name)] = '\n';
+		memcpy(*ret + strlen(name) + 1, text, nr);
+		*ret_nr = strlen(name) + 1 + nr;
 	} else if (rc == 0) {
 		tool_fail_set(fail, TOOL_FAILED, "%s", tool_errtext(ENOMEM));
 	}
@@ -218,7 +225,7 @@ static int import(struct config_args *args)
 	char               *body;
 	int                 code;
 
-	if (strlen(args->cfa_file) > 4096)
+	if (strlen(args->cfa_file) >= NAME_MAX_BYTES)
 		return tool_fail_set(&args->cfa_ask.ctg_fail, TOOL_USAGE,
 				     "the name of the file is too long");
 	code = body_make(args, &body, &req->cq_body_nr);

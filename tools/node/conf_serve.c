@@ -156,7 +156,7 @@ static void reload(struct lnet_node *node)
 }
 
 /* @return number of changes that could not be undone. */
-static unsigned undo(struct lnet_node *node, char text[CONF_CHANGE_BYTES])
+static unsigned undo(struct lnet_node *node, char text[CONF_UNDO_BYTES])
 {
 	struct node_conf *conf = &node->lno_conf;
 	unsigned          bad_nr;
@@ -176,7 +176,7 @@ m0_time_t node_conf_deadline(const struct lnet_node *node)
 
 void node_conf_step(struct lnet_node *node, m0_time_t now)
 {
-	char text[CONF_CHANGE_BYTES];
+	char text[CONF_UNDO_BYTES];
 
 	if (node->lno_lnet == NULL || stop_signal() != 0)
 		return;
@@ -365,7 +365,7 @@ static int import(struct lnet_node *node, const struct ctl_request *req,
 
 static int settle(struct lnet_node *node, bool confirm, FILE *err)
 {
-	char text[CONF_CHANGE_BYTES];
+	char text[CONF_UNDO_BYTES];
 
 	if (!node->lno_conf.nco_is_pending) {
 		fputs("colibri: no change waits to be confirmed\n", err);

@@ -364,8 +364,13 @@ static void ineffective_values_are_noted(void **state)
 
 static void empty_files_say_nothing(void **state)
 {
-	static const char *const texts[] = { "", "\n# nothing\n", "---\n",
-					     "net:\nroute:\n" };
+	static const char *const texts[] = { "",
+					     "\n# nothing\n",
+					     "---\n",
+					     "net:\nroute:\n",
+					     "ip2nets:\npeer:\nudsp:\n",
+					     "routing:\nbuffers:\nglobal:\n"
+					     "numa:\n" };
 	size_t                   i;
 
 	(void)state;
