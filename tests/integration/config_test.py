@@ -7,6 +7,7 @@ import json
 import os
 import resource
 import signal
+import socket
 import subprocess
 import time
 import unittest
@@ -126,6 +127,53 @@ class Reads(Case):
         self.assertEqual(shown['lnd tunables']['timeout'], 21)
         self.assertEqual(node.json('route', 'show')['route'][0]['net'], 'tcp5')
         self.assertEqual(self.diff(node), '')
+
+    def test_values_of_a_start(self):
+        """Those of the file, unless an option says another."""
+        def node(text, *options):
+            self.conf = self.file(self.text(
+                'net:\n- net type: tcp\n  local NI(s):\n  - nid: {one}@tcp\n')
+                + text)
+            return lnet.Node(self, *options, '--config', self.conf)
+
+        def listens(port):
+            with socket.socket() as probe:
+                return probe.connect_ex((lnet.address(1), port)) == 0
+        other = lnet.free_port()
+        text = (f'node:\n  accept_port: {self.port}\n  accept: all\n'
+                '  source_ports: any\n  peer_credits: 5\n'
+                '  router_memory: 64M\nrouting:\n  cut_through: 1\n')
+        first = node(text)
+        self.assertTrue(listens(self.port))
+        shown = first.json('net', 'show', '-v')['net'][1]['local NI(s)'][0]
+        self.assertEqual(shown['tunables']['peer_credits'], 5)
+
+        def cuts():
+            return 'cut_through: 1\n' in self.config(first, 'export',
+                                                     '--backup')
+        self.assertTrue(cuts())
+        # A running node keeps what it started with.
+        self.file(self.read(self.conf).decode()
+                  .replace(f'accept_port: {self.port}', 'accept_port: 7988')
+                  .replace('  source_ports: any\n', '')
+                  .replace('cut_through: 1', 'cut_through: 0'))
+        done = first.run('config', 'import', self.conf)
+        self.assertEqual(done.returncode, 0)
+        self.assertEqual(done.stdout, b'~ routing cut_through 1 -> 0\n')
+        self.assertIn(f'{self.conf}:6:16: note: accept_port takes effect when a '
+                      'node starts', done.stderr.decode())
+        self.assertFalse(cuts())
+        first.child.send_signal(signal.SIGHUP)
+        for change in (f'accept_port {self.port} -> 7988',
+                       'source_ports any -> default'):
+            first.wait_for('config', what='takes effect at the next start',
+                           text=f'~ node {change}')
+        self.assertEqual(first.stop()[0], 0)
+        second = node(text, '--port', str(other), '--peer-credits', '6')
+        self.assertEqual((listens(other), listens(self.port)), (True, False))
+        shown = second.json('net', 'show', '-v')['net'][1]['local NI(s)'][0]
+        self.assertEqual(shown['tunables']['peer_credits'], 6)
+        self.assertEqual(second.stop()[0], 0)
 
     def test_node_with_a_bad_file_does_not_start(self):
         path = self.file('global:\n  discovery: no\n')

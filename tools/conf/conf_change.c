@@ -105,6 +105,7 @@ static const struct {
 	{ "global", "health_sensitivity" },
 	{ "global", "recovery_limit" },
 	{ "global", "max_recovery_ping_interval" },
+	{ "routing", "cut_through" },
 	{ "routing", "enable" },
 	{ "buffers", "tiny" },
 	{ "buffers", "small" },

@@ -184,12 +184,11 @@ static int sets_get(struct conf_model *ret, struct m0_lnet *lnet)
 	int                         rc = m0_lnet_tunables_get(lnet, now)
 						 ?: m0_lnet_routing_get(lnet, &info);
 
-	/* Cut-through, the last tunable, is no key of lnetctl. */
 	M0_BASSERT((int)CONF_ENABLE - (int)CONF_SETS ==
-		   (int)M0_LNET_TUNE_CUT_THROUGH);
+		   (int)M0_LNET_TUNABLES_NR);
 	if (rc != 0)
 		return rc;
-	for (i = 0; i < M0_LNET_TUNE_CUT_THROUGH; ++i)
+	for (i = 0; i < M0_LNET_TUNABLES_NR; ++i)
 		set_put(ret, CONF_SETS + i, now[i]);
 	set_put(ret, CONF_ENABLE, info.lgi_state == M0_LNET_ROUTING_ON ? 1 : 0);
 	for (i = 0; i < M0_LNET_POOLS_NR; ++i)

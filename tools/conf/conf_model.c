@@ -12,7 +12,6 @@
 void conf_model_init(struct conf_model *model)
 {
 	M0_SET0(model);
-	model->cmo_accept = -1;
 }
 
 void conf_model_fini(struct conf_model *model)

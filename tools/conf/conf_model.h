@@ -81,10 +81,8 @@ struct conf_model {
 	struct conf_set    cmo_sets[CONF_SETS_NR];
 	struct conf_note   cmo_notes[CONF_NOTES_MAX];
 	unsigned           cmo_notes_nr;
-	/** As module parameters `accept` and `accept_port`, for a node that starts;
-	 * 0 and -1: not given. */
-	uint16_t cmo_port;
-	int      cmo_accept;
+	/** Values for a node that starts, in the order of enum conf_start. */
+	struct conf_set cmo_starts[CONF_STARTS_NR];
 	/** The routes are those of the module parameter: one to a network of the
 	 * node's own is left out. */
 	bool cmo_is_modprobe;

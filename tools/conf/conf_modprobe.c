@@ -63,12 +63,8 @@ static const char *const others[][2] = {
 	{ "lnet", "accept_backlog" },
 	{ "lnet", "accept_timeout" },
 	{ "lnet", "auto_down" },
-	{ "lnet", "check_routers_before_use" },
-	{ "lnet", "avoid_asym_router_failure" },
-	{ "lnet", "alive_router_check_interval" },
 	{ "lnet", "dead_router_check_interval" },
 	{ "lnet", "live_router_check_interval" },
-	{ "lnet", "router_ping_timeout" },
 	{ "lnet", "lnet_numa_range" },
 	{ "lnet", "lnet_interfaces_max" },
 	{ "lnet", "lnet_recovery_interval" },
@@ -436,14 +432,29 @@ static int word_of(struct lines *lns, const char *text,
 	return refuse(lns, text, accepted);
 }
 
+/* Parameters for a node that starts. @return 1: it is none of them. */
+static int start_set(struct lines *lns, const char *text)
+{
+	unsigned         start = conf_start_of_param(lns->lns_word);
+	const char      *accepted;
+	struct conf_set *set;
+
+	if (start == CONF_STARTS_NR)
+		return 1;
+	set = &lns->lns_model->cmo_starts[start];
+	if (conf_start_read(start, text, &set->cst_value, &accepted) != 0)
+		return refuse(lns, text, accepted);
+	set->cst_given = true;
+	set->cst_place = lns->lns_word_place;
+	return 0;
+}
+
 /* Parameters of lnet that are not numbers alone. @return 1: it is none of them. */
 static int lnet_text_set(struct lines *lns, const char *text)
 {
 	static const char *const forwarding[] = { "disabled", "enabled", NULL };
-	static const char *const accepts[] = { "secure", "all", "none", NULL };
 	static const char *const switches[] = { "0", "1", NULL };
 	const char              *name = lns->lns_word;
-	int64_t                  port;
 	int                      i = 0;
 	int                      rc;
 
@@ -465,18 +476,7 @@ static int lnet_text_set(struct lines *lns, const char *text)
 		flag_set(lns, CONF_DISCOVERY, i == 0);
 		return rc;
 	}
-	if (strcmp(name, "accept") == 0) {
-		rc = word_of(lns, text, accepts, "secure, all, none", &i);
-		lns->lns_model->cmo_accept = i;
-		return rc;
-	}
-	if (strcmp(name, "accept_port") == 0) {
-		if (!conf_number(text, &port) || port < 1 || port > UINT16_MAX)
-			return refuse(lns, text, "1 to 65535");
-		lns->lns_model->cmo_port = (uint16_t)port;
-		return 0;
-	}
-	return 1;
+	return start_set(lns, text);
 }
 
 static int param_set(struct lines *lns, const char *module)

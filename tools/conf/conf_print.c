@@ -223,6 +223,7 @@ static void sets_print(struct conf_out *out, const struct conf_model *model,
 		"health_sensitivity",
 		"recovery_limit",
 		"max_recovery_ping_interval",
+		"cut_through",
 		"enable",
 		"tiny",
 		"small",
@@ -234,7 +235,9 @@ static void sets_print(struct conf_out *out, const struct conf_model *model,
 	for (id = begin; id < end; ++id) {
 		const struct conf_set *set = &model->cmo_sets[id - CONF_SETS];
 
-		if (!set->cst_given)
+		/* lnetctl does not know cut-through, which is mostly off. */
+		if (!set->cst_given ||
+		    (id == CONF_CUT_THROUGH && set->cst_value == 0))
 			continue;
 		if (!open)
 			conf_out_map(out, section);
@@ -287,9 +290,9 @@ static int maps_print(const struct conf_model *model, FILE *file)
 
 	if (out == NULL)
 		return -ENOMEM;
-	sets_print(out, model, "routing", CONF_ENABLE, CONF_TINY);
+	sets_print(out, model, "routing", CONF_CUT_THROUGH, CONF_TINY);
 	sets_print(out, model, "buffers", CONF_TINY, CONF_SETS_END);
-	sets_print(out, model, "global", CONF_SETS, CONF_ENABLE);
+	sets_print(out, model, "global", CONF_SETS, CONF_CUT_THROUGH);
 	return conf_out_end(out);
 }
 

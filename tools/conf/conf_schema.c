@@ -59,6 +59,8 @@ enum {
 	{                                        \
 		name, type, id, 0, 0, true, NULL \
 	}
+#define START(name, id) \
+	WORD(name, TYPE_TEXT, (unsigned)CONF_STARTS + CONF_START_##id)
 #define SEQ_NO ANY("seq_no")
 #define END                                                     \
 	{                                                       \
@@ -149,7 +151,8 @@ static const struct conf_key peer_keys[] = {
 };
 
 static const struct conf_key routing_keys[] = {
-	INT("enable", CONF_ENABLE, 0, 1), ANY("colibri"), SEQ_NO, END
+	INT("enable", CONF_ENABLE, 0, 1),
+	INT("cut_through", CONF_CUT_THROUGH, 0, 1), ANY("colibri"), SEQ_NO, END
 };
 
 static const struct conf_key buffers_keys[] = {
@@ -198,6 +201,27 @@ static const struct conf_key udsp_keys[] = {
 	END
 };
 
+/* Their values are read by conf_start_read(). */
+static const struct conf_key node_keys[] = {
+	START("accept", ACCEPT),
+	START("accept_port", PORT),
+	START("source_ports", SOURCE_PORTS),
+	START("peers_colibri", PEERS_COLIBRI),
+	START("peer_credits", PEER_CREDITS),
+	START("credits", CREDITS),
+	START("conns_per_peer", CONNS_PER_PEER),
+	START("lnd_timeout", LND_TIMEOUT),
+	START("keepalive", KEEPALIVE),
+	START("router_memory", ROUTER_MEMORY),
+	START("alive_router_check_interval", CHECK_INTERVAL),
+	START("router_ping_timeout", PING_TIMEOUT),
+	START("check_routers_before_use", CHECK_FIRST),
+	START("avoid_asym_router_failure", AVOID_ASYM),
+	START("use_down_routes", USE_DOWN),
+	SEQ_NO,
+	END
+};
+
 static const struct conf_key sections[] = {
 	PART("net", TYPE_LIST, CONF_NET, net_keys),
 	PART("ip2nets", TYPE_LIST, CONF_IP2NETS, ip2nets_keys),
@@ -208,6 +232,7 @@ static const struct conf_key sections[] = {
 	PART("global", TYPE_MAP, CONF_GLOBAL, global_keys),
 	PART("numa", TYPE_MAP, CONF_NUMA, numa_keys),
 	PART("udsp", TYPE_LIST, CONF_UDSP, udsp_keys),
+	PART("node", TYPE_MAP, CONF_NODE, node_keys),
 	ANY("statistics"),
 	END
 };

@@ -3,6 +3,7 @@
 #ifndef M0_TOOLS_CONF_SCHEMA_H
 #define M0_TOOLS_CONF_SCHEMA_H
 
+#include "conf_start.h"
 #include "conf_yaml.h"
 
 /** Keys with a meaning here; all others are run-time values of exports. */
@@ -18,6 +19,7 @@ enum conf_id {
 	CONF_GLOBAL,
 	CONF_NUMA,
 	CONF_UDSP,
+	CONF_NODE,
 	/* net, ip2nets */
 	CONF_NET_TYPE,
 	CONF_NIS,
@@ -62,6 +64,7 @@ enum conf_id {
 	CONF_SENSITIVITY,
 	CONF_RECOVERY_LIMIT,
 	CONF_PING_MAX,
+	CONF_CUT_THROUGH,
 	CONF_ENABLE,
 	CONF_TINY,
 	CONF_SMALL,
@@ -72,7 +75,10 @@ enum conf_id {
 	CONF_ROUTER_SENSITIVITY,
 	CONF_RESPONSE_TRACKING,
 	CONF_RECOVERY_INTERVAL,
-	CONF_IDS_NR
+	/* Keys of the section node, in the order of enum conf_start. */
+	CONF_STARTS,
+	CONF_STARTS_END = CONF_STARTS + CONF_STARTS_NR,
+	CONF_IDS_NR = CONF_STARTS_END
 };
 
 /** Checks a tree, and sets cfn_id and cfn_number of its members. */

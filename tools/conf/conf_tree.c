@@ -380,6 +380,29 @@ static void sets_read(struct reader *rdr, const struct conf_node *map)
 	}
 }
 
+/* The section node. */
+static int starts_read(struct reader *rdr, const struct conf_node *map)
+{
+	const struct conf_node *node;
+	const char             *accepted;
+
+	for (node = map->cfn_first; node != NULL; node = node->cfn_next) {
+		unsigned         start = node->cfn_id - CONF_STARTS;
+		struct conf_set *set;
+
+		if (node->cfn_id == CONF_RUNTIME)
+			continue;
+		M0_ASSERT(start < CONF_STARTS_NR);
+		set = &rdr->rdr_model->cmo_starts[start];
+		if (conf_start_read(start, node->cfn_text, &set->cst_value,
+				    &accepted) != 0)
+			return conf_refuse(node, accepted, rdr->rdr_fail);
+		set->cst_given = true;
+		set->cst_place = node->cfn_place;
+	}
+	return 0;
+}
+
 static int section_read(struct reader *rdr, const struct conf_node *section)
 {
 	static int (*const readers[])(struct reader *,
@@ -397,6 +420,8 @@ static int section_read(struct reader *rdr, const struct conf_node *section)
 	rdr->rdr_model->cmo_sections |= 1U << section->cfn_id;
 	if (section->cfn_id == CONF_IP2NETS)
 		return ip2nets_read(rdr, section);
+	if (section->cfn_id == CONF_NODE)
+		return starts_read(rdr, section);
 	if (section->cfn_id < ARRAY_SIZE(readers) &&
 	    readers[section->cfn_id] != NULL) {
 		for (item = section->cfn_first; rc == 0 && item != NULL;

@@ -182,6 +182,19 @@ static int check(struct config_args *args)
 	return code;
 }
 
+/* A node that runs keeps what it started with. */
+static void starts_note(struct conf_model *model)
+{
+	unsigned i;
+
+	for (i = 0; i < CONF_STARTS_NR; ++i) {
+		if (model->cmo_starts[i].cst_given)
+			conf_note(model, &model->cmo_starts[i].cst_place,
+				  "%s takes effect when a node starts",
+				  conf_start_name(i));
+	}
+}
+
 /* Reads the file, and checks it. @param ret  its name, a newline, and its text. */
 static int body_make(struct config_args *args, char **ret, size_t *ret_nr)
 {
@@ -201,10 +214,12 @@ static int body_make(struct config_args *args, char **ret, size_t *ret_nr)
 	if (conf_file_read(path, &text, &nr, fail) != TOOL_OK)
 		return fail->tf_exit;
 	rc = conf_read(&model, text, nr, NULL, &why);
-	if (rc != 0)
+	if (rc != 0) {
 		conf_file_fail(path, TOOL_USAGE, rc, &why, fail);
-	else
+	} else {
+		starts_note(&model);
 		conf_notes_print(path, &model, stderr);
+	}
 	conf_model_fini(&model);
 	*ret = rc == 0 ? malloc(strlen(name) + 1 + nr) : NULL;
 	if (*ret != NULL) {

@@ -19,10 +19,12 @@ static int cfg_set(struct lnet_node *node, const struct conf_model *model)
 	unsigned            i;
 	unsigned            j;
 
-	if (model->cmo_port != 0)
-		cfg->lc_port = model->cmo_port;
-	if (model->cmo_accept >= 0 && !node->lno_opts.nop_accept_given)
-		cfg->lc_accept = (enum m0_lnet_accept)model->cmo_accept;
+	for (i = 0; i < CONF_STARTS_NR; ++i) {
+		if (model->cmo_starts[i].cst_given &&
+		    (node->lno_opts.nop_starts & 1U << i) == 0)
+			conf_start_apply(i, model->cmo_starts[i].cst_value,
+					 cfg);
+	}
 	if (model->cmo_nis_nr == 0)
 		return TOOL_OK;
 	if (cfg->lc_nets_nr > 0)
@@ -129,6 +131,32 @@ static void say_plan(struct lnet_node *node, const struct conf_plan *plan,
 	}
 }
 
+/* Says which values of the file have changed that count when a node starts. */
+static void say_starts(struct lnet_node *node, const struct conf_model *want)
+{
+	const struct conf_set *old = node->lno_conf.nco_last.cmo_starts;
+	const struct conf_set *new = want->cmo_starts;
+	char     text[2 * CONF_START_BYTES + 64];
+	char     was[CONF_START_BYTES];
+	char     is[CONF_START_BYTES];
+	unsigned i;
+
+	for (i = 0; i < CONF_STARTS_NR; ++i) {
+		if (old[i].cst_given == new[i].cst_given &&
+		    old[i].cst_value == new[i].cst_value)
+			continue;
+		snprintf(text, sizeof text, "~ node %s %s -> %s",
+			 conf_start_name(i),
+			 old[i].cst_given
+				 ? conf_start_print(i, old[i].cst_value, was)
+				 : "default",
+			 new[i].cst_given
+				 ? conf_start_print(i, new[i].cst_value, is)
+				 : "default");
+		node_say_config(node, "takes effect at the next start", text);
+	}
+}
+
 static void reload(struct lnet_node *node)
 {
 	struct node_conf *conf = &node->lno_conf;
@@ -146,6 +174,7 @@ static void reload(struct lnet_node *node)
 	    change(node, conf->nco_path, &want, &conf->nco_last, false, &plan,
 		   &fail) == TOOL_OK) {
 		say_plan(node, &plan, "changed");
+		say_starts(node, &want);
 		conf_plan_fini(&plan);
 		conf_model_fini(&conf->nco_last);
 		conf->nco_last = want;

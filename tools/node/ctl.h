@@ -193,8 +193,8 @@ int ctl_connect_default(char              ret_where[CTL_WHERE_BYTES],
 /** Identifies the network namespace of this process; 0: not known. */
 uint64_t ctl_netns(void);
 /**
- * Connects to a node.
- * @return a descriptor, or -ENOENT, -ECONNREFUSED (nobody is there), -EACCES,
+ * Connects to a node. Waits for a second if too many clients wait already.
+ * @return a descriptor, or -EAGAIN, -ENOENT, -ECONNREFUSED (nobody is there), -EACCES,
  *         -ENAMETOOLONG and others.
  */
 int ctl_connect(const char *path);

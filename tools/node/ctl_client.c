@@ -10,6 +10,9 @@
 
 enum {
 	HEAD_MAX = 128,
+	/** Attempts to connect, for a second, and the time between two. */
+	TRIES_MAX = 100,
+	TRY_TICK_MS = 10,
 	/** More than any node has to tell. */
 	PART_MAX = 1 << 28
 };
@@ -17,6 +20,7 @@ enum {
 int ctl_connect(const char *path)
 {
 	struct sockaddr_un sa = { .sun_family = AF_UNIX };
+	unsigned           tries_nr = 0;
 	int                fd;
 	int                rc;
 
@@ -26,10 +30,14 @@ int ctl_connect(const char *path)
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return -errno;
-	/* Does not wait: -EAGAIN if too many do. */
-	if (connect(fd, (struct sockaddr *)&sa, sizeof sa) == 0)
+	/* EAGAIN: others wait to be let in, as many as may. */
+	while ((rc = connect(fd, (struct sockaddr *)&sa, sizeof sa) == 0
+			     ? 0
+			     : -errno) == -EAGAIN &&
+	       tries_nr++ < TRIES_MAX)
+		(void)poll(NULL, 0, TRY_TICK_MS);
+	if (rc == 0)
 		return fd;
-	rc = -errno;
 	(void)close(fd);
 	return rc;
 }

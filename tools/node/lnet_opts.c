@@ -241,6 +241,33 @@ static bool value_option(int key, char *arg, struct lnet_opts *opts)
 	}
 }
 
+/* Returns the bit of the value that the option sets. */
+static uint32_t start_of(int key)
+{
+	switch (key) {
+	case KEY_ACCEPT:
+		return 1U << CONF_START_ACCEPT;
+	case KEY_PORT:
+		return 1U << CONF_START_PORT;
+	case KEY_SOURCE_PORTS:
+		return 1U << CONF_START_SOURCE_PORTS;
+	case KEY_PEERS_COLIBRI:
+		return 1U << CONF_START_PEERS_COLIBRI;
+	case KEY_PEER_CREDITS:
+		return 1U << CONF_START_PEER_CREDITS;
+	case KEY_CREDITS:
+		return 1U << CONF_START_CREDITS;
+	case KEY_CONNS_PER_PEER:
+		return 1U << CONF_START_CONNS_PER_PEER;
+	case KEY_LND_TIMEOUT:
+		return 1U << CONF_START_LND_TIMEOUT;
+	case KEY_KEEPALIVE:
+		return 1U << CONF_START_KEEPALIVE;
+	default:
+		return 0;
+	}
+}
+
 static error_t lnet_option(int key, char *arg, struct argp_state *state)
 {
 	struct lnet_opts *opts = state->input;
@@ -275,6 +302,7 @@ static error_t lnet_option(int key, char *arg, struct argp_state *state)
 			return ARGP_ERR_UNKNOWN;
 	}
 	opts->nop_given = true;
+	opts->nop_starts |= start_of(key);
 	return 0;
 }
 

@@ -8,6 +8,7 @@
 #include "m0/lnet.h"
 
 #include "../base/cmd.h"
+#include "../conf/conf_start.h"
 
 enum {
 	/** Most router buffers of a pool that may be asked for. */
@@ -21,6 +22,9 @@ struct lnet_opts {
 	bool nop_given;
 	/** So was --accept. */
 	bool nop_accept_given;
+	/** Bits 1 << enum conf_start of options that were given: they count, and
+	 * not the configuration file. */
+	uint32_t nop_starts;
 	/** How long a device that is not there is waited for; 0: not at all. */
 	uint64_t nop_wait_ms;
 	/** Option that names the networks; NULL: --net. */

@@ -80,6 +80,7 @@ static error_t router_option(int key, char *arg, struct argp_state *state)
 		cfg->lgc_on = true;
 		break;
 	case KEY_ROUTER_MEMORY:
+		opts->nop_starts |= 1U << CONF_START_ROUTER_MEMORY;
 		memory_option(opts, arg);
 		break;
 	case KEY_TINY:
@@ -92,17 +93,21 @@ static error_t router_option(int key, char *arg, struct argp_state *state)
 		buffers_option(opts, "--large-buffers", 2, arg);
 		break;
 	case KEY_CHECK_INTERVAL:
+		opts->nop_starts |= 1U << CONF_START_CHECK_INTERVAL;
 		cfg->lgc_check_ms = tool_ms_option(
 			opts->nop_fail, "--router-check-interval", arg, 0);
 		break;
 	case KEY_PING_TIMEOUT:
+		opts->nop_starts |= 1U << CONF_START_PING_TIMEOUT;
 		cfg->lgc_ping_ms = tool_ms_option(
 			opts->nop_fail, "--router-ping-timeout", arg, 1);
 		break;
 	case KEY_CHECK_FIRST:
+		opts->nop_starts |= 1U << CONF_START_CHECK_FIRST;
 		cfg->lgc_check_first = true;
 		break;
 	case KEY_USE_ASYM:
+		opts->nop_starts |= 1U << CONF_START_AVOID_ASYM;
 		cfg->lgc_avoid_asym = false;
 		break;
 	case KEY_DROP_ASYM:
@@ -112,6 +117,7 @@ static error_t router_option(int key, char *arg, struct argp_state *state)
 		cfg->lgc_cut_through = true;
 		break;
 	case KEY_USE_DOWN:
+		opts->nop_starts |= 1U << CONF_START_USE_DOWN;
 		cfg->lgc_use_down = true;
 		break;
 	default:

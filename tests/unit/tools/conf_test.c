@@ -370,7 +370,7 @@ static void empty_files_say_nothing(void **state)
 					     "net:\nroute:\n",
 					     "ip2nets:\npeer:\nudsp:\n",
 					     "routing:\nbuffers:\nglobal:\n"
-					     "numa:\n" };
+					     "numa:\nnode:\n" };
 	size_t                   i;
 
 	(void)state;
@@ -408,8 +408,11 @@ static void options_of_modprobe_are_read(void **state)
 		model.cmo_nis[2].cni_tuns[CONF_TIMEOUT - CONF_TUN_FIRST], 30);
 	assert_int_equal(model.cmo_routes_nr, 2);
 	assert_int_equal(model.cmo_routes[1].crt_attr.lra_hops, 2);
-	assert_int_equal(model.cmo_accept, M0_LNET_ACCEPT_ALL);
-	assert_int_equal(model.cmo_port, 989);
+	assert_true(model.cmo_starts[CONF_START_ACCEPT].cst_given);
+	assert_int_equal(model.cmo_starts[CONF_START_ACCEPT].cst_value,
+			 M0_LNET_ACCEPT_ALL);
+	assert_int_equal(model.cmo_starts[CONF_START_PORT].cst_value, 989);
+	assert_false(model.cmo_starts[CONF_START_KEEPALIVE].cst_given);
 	assert_int_equal(model.cmo_sets[CONF_ENABLE - CONF_SETS].cst_value, 1);
 	assert_true(model.cmo_sets[CONF_DISCOVERY - CONF_SETS].cst_given);
 	assert_int_equal(model.cmo_sets[CONF_DISCOVERY - CONF_SETS].cst_value,

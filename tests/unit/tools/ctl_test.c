@@ -5,6 +5,8 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <poll.h>
+#include <pthread.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -562,6 +564,40 @@ static void client_after_a_long_step_has_its_time(void **state)
 	(void)close(fd);
 }
 
+static void *accept_late(void *arg)
+{
+	const int *fd = arg;
+
+	(void)poll(NULL, 0, 100);
+	(void)close(accept(*fd, NULL, NULL));
+	return NULL;
+}
+
+/* A client waits while as many others wait as may. */
+static void client_waits_to_be_let_in(void **state)
+{
+	struct sockaddr_un sa = { .sun_family = AF_UNIX };
+	pthread_t          thread;
+	int                fd = socket(AF_UNIX, SOCK_STREAM, 0);
+	int                first;
+	int                second;
+
+	(void)state;
+	snprintf(sa.sun_path, sizeof sa.sun_path, "%.100s2", server.csv_path);
+	assert_int_equal(bind(fd, (struct sockaddr *)&sa, sizeof sa), 0);
+	assert_int_equal(listen(fd, 0), 0);
+	first = ctl_connect(sa.sun_path);
+	assert_true(first >= 0);
+	assert_int_equal(pthread_create(&thread, NULL, accept_late, &fd), 0);
+	second = ctl_connect(sa.sun_path);
+	assert_true(second >= 0);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	(void)close(first);
+	(void)close(second);
+	(void)close(fd);
+	(void)unlink(sa.sun_path);
+}
+
 /* No more clients than slots are let in; the next comes when one is free. */
 static void server_bounds_its_clients(void **state)
 {
@@ -705,6 +741,7 @@ int main(void)
 		ON_SERVER(server_refuses_rubbish),
 		ON_SERVER(server_hangs_up_on_the_silent),
 		ON_SERVER(client_after_a_long_step_has_its_time),
+		ON_SERVER(client_waits_to_be_let_in),
 		ON_SERVER(client_may_be_descriptor_0),
 		ON_SERVER(server_bounds_its_clients),
 		ON_SERVER(server_outlives_who_does_not_read),
