@@ -294,6 +294,11 @@ struct m0_lnd_ni_info {
 	 * long a peer may make no progress. 0: the driver has no such. */
 	unsigned ldi_conns_per_peer;
 	uint64_t ldi_timeout_ms;
+	/** More tunables: time between keep-alives, 0 for never, and the back-off
+	 * after a failed connection. */
+	uint64_t ldi_keepalive_ms;
+	uint64_t ldi_reconnect_min_ms;
+	uint64_t ldi_reconnect_max_ms;
 };
 
 struct m0_lnd_ops {

@@ -128,6 +128,31 @@ class Reads(Case):
         self.assertEqual(node.json('route', 'show')['route'][0]['net'], 'tcp5')
         self.assertEqual(self.diff(node), '')
 
+    def test_tunables_of_the_driver(self):
+        text = self.text('net:\n- net type: tcp\n  local NI(s):\n'
+                         '  - nid: {one}@tcp\n    lnd tunables:\n'
+                         '      keepalive: -1\n      min_reconnectms: 70\n'
+                         '      max_reconnectms: 7000\n')
+        node = self.node(text)
+        self.assertEqual(self.diff(node), '')
+        kept = self.config(node, 'export', '--backup')
+        for line in ('keepalive: -1', 'min_reconnectms: 70',
+                     'max_reconnectms: 7000'):
+            self.assertIn(f' {line}\n', kept)
+        path = self.file(text.replace('keepalive: -1', 'keepalive: 12'), 'new')
+        said = self.config(node, 'import', path)
+        self.assertIn(' keepalive=12 min_reconnectms=70 max_reconnectms=7000',
+                      said)
+        self.assertEqual(self.config(node, 'import', path), '')
+        self.refused(
+            node.run('config', 'check', self.file(text.replace(
+                'max_reconnectms: 7000', 'max_reconnectms: 69'), 'bad')), 2,
+            'min_reconnectms is 70; accepted: up to max_reconnectms')
+        node.stop()
+        # The defaults, which lnetctl does not know, are not there.
+        self.assertNotIn('reconnectms', self.config(self.plain(), 'export',
+                                                    '--backup'))
+
     def test_values_of_a_start(self):
         """Those of the file, unless an option says another."""
         def node(text, *options):
@@ -510,6 +535,22 @@ peer:
             self.assertEqual(after == before, settle != 'confirm')
             for word in ('undo', 'confirm'):
                 self.refused(node.run('config', word), 1, 'no change waits')
+
+    def test_node_that_is_killed_during_an_import(self):
+        node = self.plain()
+        path = self.file('global:\n  retry_count: 1\n', 'file')
+        node.child.send_signal(signal.SIGSTOP)
+        child = subprocess.Popen(
+            [cli.COLIBRI, 'config', 'import', '--ctl', node.ctl, path],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        # The request waits in the socket, or is about to.
+        time.sleep(0.1)
+        node.child.kill()
+        out, err = child.communicate(timeout=cli.PATIENCE)
+        self.assertEqual((child.returncode, out), (1, b''))
+        self.assertRegex(err, b'the node has hung up before it answered|'
+                              b'no node answers')
+        node.child.wait()
 
     def test_undo_says_what_it_cannot_undo(self):
         node = self.node()

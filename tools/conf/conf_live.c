@@ -75,6 +75,15 @@ static int nis_get(struct conf_model *ret, const struct m0_lnet_info *info,
 			from->nii_conns_per_peer;
 		tuns[CONF_TIMEOUT - CONF_TUN_FIRST] =
 			(uint32_t)(from->nii_timeout_ms / MS_PER_S);
+		tuns[CONF_KEEPALIVE - CONF_TUN_FIRST] =
+			from->nii_lnd.ldi_keepalive_ms == 0
+				? CONF_NEVER
+				: (uint32_t)(from->nii_lnd.ldi_keepalive_ms /
+					     MS_PER_S);
+		tuns[CONF_RECONNECT_MIN - CONF_TUN_FIRST] =
+			(uint32_t)from->nii_lnd.ldi_reconnect_min_ms;
+		tuns[CONF_RECONNECT_MAX - CONF_TUN_FIRST] =
+			(uint32_t)from->nii_lnd.ldi_reconnect_max_ms;
 	}
 	return rc;
 }

@@ -138,33 +138,35 @@ void conf_iface_put(struct m0_lnet_net_cfg *ret, const struct conf_ni *ni)
 		       M0_LNET_CFG_NAME_BYTES);
 }
 
+static const char *const tun_names[CONF_TUNS_NR] = {
+	"peer_timeout", "peer_credits",    "peer_buffer_credits",
+	"credits",      "conns_per_peer",  "timeout",
+	"keepalive",    "min_reconnectms", "max_reconnectms",
+};
+
 void conf_tuns_put(struct m0_lnet_net_cfg *ret,
 		   const uint32_t          tuns[CONF_TUNS_NR])
 {
+	size_t used;
+	int    i;
+
 	ret->lnc_peer_timeout_s = tuns[CONF_PEER_TIMEOUT - CONF_TUN_FIRST];
 	ret->lnc_peer_credits = tuns[CONF_PEER_CREDITS - CONF_TUN_FIRST];
 	ret->lnc_peer_buffer_credits =
 		tuns[CONF_PEER_BUFFER_CREDITS - CONF_TUN_FIRST];
 	ret->lnc_credits = tuns[CONF_CREDITS - CONF_TUN_FIRST];
-	if (tuns[CONF_CONNS_PER_PEER - CONF_TUN_FIRST] != 0)
-		snprintf(ret->lnc_options, sizeof ret->lnc_options,
-			 "conns_per_peer=%" PRIu32,
-			 tuns[CONF_CONNS_PER_PEER - CONF_TUN_FIRST]);
-	if (tuns[CONF_TIMEOUT - CONF_TUN_FIRST] != 0) {
-		size_t nr = strlen(ret->lnc_options);
-
-		snprintf(ret->lnc_options + nr, sizeof ret->lnc_options - nr,
-			 "%stimeout=%" PRIu32, nr > 0 ? " " : "",
-			 tuns[CONF_TIMEOUT - CONF_TUN_FIRST]);
+	for (i = CONF_CONNS_PER_PEER - CONF_TUN_FIRST; i < CONF_TUNS_NR; ++i) {
+		if (tuns[i] == 0)
+			continue;
+		used = strlen(ret->lnc_options);
+		snprintf(ret->lnc_options + used,
+			 sizeof ret->lnc_options - used, "%s%s=%" PRIu32,
+			 used > 0 ? " " : "", tun_names[i],
+			 tuns[i] == CONF_NEVER ? 0 : tuns[i]);
 	}
 }
 
 /* --------------------------------------------------------------------- check */
-
-static const char *const tun_names[CONF_TUNS_NR] = {
-	"peer_timeout", "peer_credits",   "peer_buffer_credits",
-	"credits",      "conns_per_peer", "timeout",
-};
 
 /* Interfaces of a network share its tunables; none is there twice. */
 static int ni_pair_check(const struct conf_ni *old, struct conf_ni *ni,

@@ -17,11 +17,13 @@
 
 enum {
 	CONF_TUN_FIRST = CONF_PEER_TIMEOUT,
-	CONF_TUNS_NR = CONF_TIMEOUT - CONF_PEER_TIMEOUT + 1,
+	CONF_TUNS_NR = CONF_RECONNECT_MAX - CONF_PEER_TIMEOUT + 1,
 	CONF_SETS_NR = CONF_SETS_END - CONF_SETS,
 	CONF_NOTES_MAX = 16,
 	CONF_LOCALS_MAX = 64
 };
+
+#define CONF_NEVER UINT32_MAX
 
 /** An interface of a network. */
 struct conf_ni {
@@ -31,7 +33,8 @@ struct conf_ni {
 	char cni_iface[M0_LNET_CFG_NAME_BYTES];
 	/** Address of the NID; "" if none is given. */
 	char cni_addr[M0_LNET_CFG_NAME_BYTES];
-	/** In the order of enum conf_id; 0: not given. */
+	/** In the order of enum conf_id; 0: not given. A keepalive of
+	 * CONF_NEVER is none. */
 	uint32_t cni_tuns[CONF_TUNS_NR];
 };
 

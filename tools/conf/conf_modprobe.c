@@ -55,6 +55,8 @@ static const struct param {
 	{ "ksocklnd", "credits", CONF_CREDITS, 0, UINT16_MAX },
 	{ "ksocklnd", "conns_per_peer", CONF_CONNS_PER_PEER, 0, 127 },
 	{ "ksocklnd", "sock_timeout", CONF_TIMEOUT, 0, 86400 },
+	{ "ksocklnd", "min_reconnectms", CONF_RECONNECT_MIN, 0, 86400000 },
+	{ "ksocklnd", "max_reconnectms", CONF_RECONNECT_MAX, 0, 86400000 },
 };
 
 /* Known to LNet, without effect here. */
@@ -78,8 +80,6 @@ static const char *const others[][2] = {
 	{ "ksocklnd", "nscheds" },
 	{ "ksocklnd", "nconnds" },
 	{ "ksocklnd", "nconnds_max" },
-	{ "ksocklnd", "min_reconnectms" },
-	{ "ksocklnd", "max_reconnectms" },
 	{ "ksocklnd", "eager_ack" },
 	{ "ksocklnd", "typed_conns" },
 	{ "ksocklnd", "min_bulk" },

@@ -8,7 +8,8 @@ enum {
 	/** Columns of lists of interfaces and peers, and of the other sections, as
 	 * lnetctl prints them. */
 	LIST_INDENT = 6,
-	MAP_INDENT = 4
+	MAP_INDENT = 4,
+	MS_PER_S = 1000
 };
 
 static void nid(struct conf_out *out, const char *key,
@@ -21,18 +22,42 @@ static void nid(struct conf_out *out, const char *key,
 
 /* ------------------------------------------------------------------ networks */
 
+/* Tunables of the driver that lnetctl does not know, unless they are as always. */
+static void own_tunables(struct conf_out *out, const uint32_t *tuns)
+{
+	uint32_t keepalive = tuns[CONF_KEEPALIVE - CONF_TUN_FIRST];
+	uint32_t min = tuns[CONF_RECONNECT_MIN - CONF_TUN_FIRST];
+	uint32_t max = tuns[CONF_RECONNECT_MAX - CONF_TUN_FIRST];
+	static struct m0_lnet_cfg def;
+
+	m0_lnet_cfg_default(&def);
+	if (keepalive != 0 && keepalive * MS_PER_S != def.lc_keepalive_ms)
+		conf_out_number(out, "keepalive",
+				keepalive == CONF_NEVER ? -1
+							: (int64_t)keepalive);
+	if (min != 0 && min != def.lc_reconnect_min_ms)
+		conf_out_number(out, "min_reconnectms", min);
+	if (max != 0 && max != def.lc_reconnect_max_ms)
+		conf_out_number(out, "max_reconnectms", max);
+}
+
 static void lnd_tunables(struct conf_out *out, const uint32_t *tuns)
 {
 	uint32_t conns = tuns[CONF_CONNS_PER_PEER - CONF_TUN_FIRST];
 	uint32_t timeout = tuns[CONF_TIMEOUT - CONF_TUN_FIRST];
+	bool     any = false;
+	int      i;
 
-	if (conns == 0 && timeout == 0)
+	for (i = CONF_CONNS_PER_PEER - CONF_TUN_FIRST; i < CONF_TUNS_NR; ++i)
+		any = any || tuns[i] != 0;
+	if (!any)
 		return;
 	conf_out_map(out, "lnd tunables");
 	if (conns != 0)
 		conf_out_number(out, "conns_per_peer", conns);
 	if (timeout != 0)
 		conf_out_number(out, "timeout", timeout);
+	own_tunables(out, tuns);
 	conf_out_number(out, "tos", -1);
 	conf_out_map_end(out);
 }

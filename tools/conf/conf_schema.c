@@ -80,7 +80,11 @@ static const struct conf_key tunables[] = {
 
 static const struct conf_key lnd_tunables[] = {
 	INT("conns_per_peer", CONF_CONNS_PER_PEER, 0, 127),
-	INT("timeout", CONF_TIMEOUT, 0, DAY_S), INT("tos", CONF_TOS, -1, 255),
+	INT("timeout", CONF_TIMEOUT, 0, DAY_S),
+	INT("keepalive", CONF_KEEPALIVE, -1, DAY_S),
+	INT("min_reconnectms", CONF_RECONNECT_MIN, 0, DAY_S * 1000),
+	INT("max_reconnectms", CONF_RECONNECT_MAX, 0, DAY_S * 1000),
+	INT("tos", CONF_TOS, -1, 255),
 	END
 };
 

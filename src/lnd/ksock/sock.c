@@ -392,6 +392,12 @@ static void sock_ni_info(const struct m0_lnd_ni *lnd_ni,
 	info->ldi_write_calls_nr = ni->sni_calls.stc_writes_nr;
 	info->ldi_conns_per_peer = ni->sni_cfg.son_conns_per_peer;
 	info->ldi_timeout_ms = ni->sni_cfg.son_timeout_ns / M0_TIME_ONE_MSEC;
+	info->ldi_keepalive_ms = ni->sni_cfg.son_keepalive_ns /
+				 M0_TIME_ONE_MSEC;
+	info->ldi_reconnect_min_ms = ni->sni_cfg.son_reconnect_min_ns /
+				     M0_TIME_ONE_MSEC;
+	info->ldi_reconnect_max_ms = ni->sni_cfg.son_reconnect_max_ns /
+				     M0_TIME_ONE_MSEC;
 }
 
 /* -- steps ----------------------------------------------------------------- */

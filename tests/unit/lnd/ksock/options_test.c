@@ -147,6 +147,9 @@ static void interfaces_have_their_own(void **state)
 	assert_int_equal(info(&rig.rg_ni).ldi_timeout_ms, 7000);
 	assert_int_equal(info(&other).ldi_conns_per_peer, 1);
 	assert_int_equal(info(&other).ldi_timeout_ms, 50000);
+	assert_int_equal(info(&other).ldi_keepalive_ms, 30000);
+	assert_int_equal(info(&other).ldi_reconnect_min_ms, 1000);
+	assert_int_equal(info(&other).ldi_reconnect_max_ms, 60000);
 	rig.rg_lnd->ld_ops->ldo_ni_stop(&other);
 	rig_run(&rig);
 	assert_int_equal(other_stopped_nr, 1);
