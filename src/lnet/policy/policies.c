@@ -239,7 +239,8 @@ static void nis_slice(struct m0_lnet_engine *eng, unsigned *cost)
 		nis_unkeep(eng);
 }
 
-/** Applies the rules to some NIs and peer NIs. The rest is for the timer. */
+/** Applies the rules to some NIs and peer NIs. The rest is for the timer. Memos
+ * of selections end each time. */
 static void slice_do(struct m0_lnet_engine *eng)
 {
 	struct m0_lnet__policies *pol = eng->le_policies;
@@ -280,7 +281,6 @@ static void all_stale(struct m0_lnet_engine *eng)
 	struct m0_lnet__policies *pol = eng->le_policies;
 
 	m0_list_splice_tail(&pol->lpc_stale, &pol->lpc_fresh);
-	m0_lnet__topology_changed(eng);
 	slice_do(eng);
 }
 
@@ -564,7 +564,6 @@ static void sources_stale(struct m0_lnet_engine     *eng,
 		if (m0_lnet_nid_range_has(&udsp->lud_src, &ni->lni_lnd.ldn_nid))
 			m0_list_move_tail(&eng->le_policies->lpc_ni_stale,
 					  &ni->lni_policy.nip_link);
-	m0_lnet__topology_changed(eng);
 	slice_do(eng);
 }
 
@@ -609,7 +608,6 @@ static void named_stale(struct m0_lnet_engine     *eng,
 			m0_list_move_tail(&pol->lpc_stale,
 					  &lpni->lpn_policy.lpp_link);
 	}
-	m0_lnet__topology_changed(eng);
 	slice_do(eng);
 }
 

@@ -392,6 +392,25 @@ static void memo_ends_with_a_loop_and_its_time(void **state)
 	far_differs(&second);
 }
 
+/* A check of the gateway, before the time of the loop. */
+static void memo_ends_with_a_loop_and_a_check(void **state)
+{
+	struct m0_lnet__path    first = selected(want_far());
+	struct m0_lnet_gateway *gw = first.pth_route->lrt_gateway;
+	struct m0_lnet__path    second;
+
+	(void)state;
+	m0_lnet__route_loops(eng, m0_lnet_nid_net(&far_lpni->lpn_nid),
+			     &first.pth_lpni->lpn_nid);
+	second = selected(want_far());
+	assert_false(is_same(&first, &second));
+	eng->le_cfg.lec_route.lrc_check_ns = STEP_NS;
+	m0_lnet__gateway_lost(eng, gw);
+	(void)m0_lnet_engine_step(eng, gw->gw_check_at + 4 * STEP_NS);
+	assert_int_equal(first.pth_route->lrt_loop_until, 0);
+	far_differs(&second);
+}
+
 static void memo_ends_with_the_time_of_a_lost_nid(void **state)
 {
 	struct m0_lnet__path first = selected(want_near());
@@ -501,6 +520,25 @@ static void memo_ends_with_interfaces_that_come_and_go(void **state)
 	path = selected(want_near());
 	assert_ptr_equal(&path.pth_ni->lni_lnd, ni);
 	m0_lnet_engine_ni_del(eng, ni);
+	near_differs(&path);
+}
+
+/* An interface is there before it is up. */
+static void memo_ends_with_an_interface_that_starts(void **state)
+{
+	struct m0_lnet__path path;
+	struct m0_lnd_ni    *ni = pair_ni(one, "10.0.0.9@tcp");
+	unsigned             i;
+
+	(void)state;
+	container_of(ni, struct m0_lnet_ni, lni_lnd)->lni_is_up = false;
+	m0_lnet__paths_changed(eng);
+	for (i = 0; i < NIS_NR * NIDS_NR; ++i) {
+		path = selected(want_near());
+		path_use(&path);
+	}
+	path = selected(want_near());
+	m0_lnet_engine_ni_up(eng, ni);
 	near_differs(&path);
 }
 
@@ -676,12 +714,14 @@ int main(void)
 		MEMO(memo_ends_with_a_check),
 		MEMO(memo_ends_when_a_silent_gateway_is_heard),
 		MEMO(memo_ends_with_a_loop_and_its_time),
+		MEMO(memo_ends_with_a_loop_and_a_check),
 		MEMO(memo_ends_with_the_time_of_a_lost_nid),
 		MEMO(memo_ends_with_what_a_gateway_reports),
 		MEMO(memo_ends_with_health_and_interfaces),
 		MEMO(memo_ends_with_the_loss_of_all_nids_of_a_gateway),
 		MEMO(memo_ends_when_a_gateway_is_checked),
 		MEMO(memo_ends_with_interfaces_that_come_and_go),
+		MEMO(memo_ends_with_an_interface_that_starts),
 		MEMO(memo_ends_with_nids_that_come_and_go),
 		MEMO(memo_ends_with_a_new_route),
 		MEMO(memo_ends_with_rules),
