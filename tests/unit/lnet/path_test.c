@@ -165,6 +165,24 @@ static void path_waits_for_discovery(void **state)
 	assert_int_equal(send_status(one, 2), 0);
 }
 
+/* So is one that was not, because this node took no part in discovery. */
+static void path_waits_for_discovery_that_is_switched_on(void **state)
+{
+	struct m0_lnet_engine_cfg cfg = pair_cfg();
+
+	(void)state;
+	cfg.lec_discovery = false;
+	story_open(2, &cfg);
+	sends("10.0.0.1@tcp", "10.0.0.2@tcp");
+	assert_true(is_kept("10.0.0.1@tcp", "10.0.0.2@tcp"));
+	assert_int_equal(pair_frames_nr(pair, 0, M0_LNET_GET), 0);
+	assert_int_equal(m0_lnet_engine_tune(one->pno_engine,
+					     M0_LNET_TUNE_DISCOVERY, 1),
+			 0);
+	sends("10.0.0.1@tcp", "10.0.0.2@tcp");
+	assert_int_equal(pair_frames_nr(pair, 0, M0_LNET_GET), 1);
+}
+
 /* -- generations ----------------------------------------------------------- */
 
 static struct m0_lnd_ni *ni_new;
@@ -306,6 +324,7 @@ int main(void)
 		STORY_BARE(path_to_what_is_ours_now_is_lo),
 		STORY_BARE(path_ends_with_the_peer),
 		STORY_BARE(path_waits_for_discovery),
+		STORY_BARE(path_waits_for_discovery_that_is_switched_on),
 		STORY_BARE(topology_change_empties_the_cache),
 	};
 
