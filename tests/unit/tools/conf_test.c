@@ -369,7 +369,7 @@ static void empty_files_say_nothing(void **state)
 					     "---\n",
 					     "net:\nroute:\n",
 					     "ip2nets:\npeer:\nudsp:\n",
-					     "routing:\nbuffers:\nglobal:\n"
+					     "routing:\nbuffers:\nglobal:\n",
 					     "numa:\nnode:\n" };
 	size_t                   i;
 
