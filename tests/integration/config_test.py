@@ -581,7 +581,7 @@ peer:
             node.run('config', 'import', '--replace', self.file(self.text(
                 'peer:\n- primary nid: {six}@tcp\n'
                 '  Multi-Rail: false\n'), 'less')), 1,
-            self.text('it is the gateway of the route to tcp5; keep the peer, '
+            self.text('the route to tcp5 goes by this peer; keep it, '
                       'or remove the route first: colibri route del --net '
                       'tcp5 --gateway {nine}@tcp1'))
         self.assertEqual(parts(), before)

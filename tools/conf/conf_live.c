@@ -306,7 +306,7 @@ static void busy_say(struct m0_lnet *lnet, const struct conf_change *change,
 		(void)m0_lnet_nid_print(&attr->lra_gateway, gateway,
 					sizeof gateway);
 		snprintf(why, M0_LNET_WHY_BYTES,
-			 "it is the gateway of the route to %s; keep the peer, "
+			 "the route to %s goes by this peer; keep it, "
 			 "or remove the route first: colibri route del --net "
 			 "%s --gateway %s",
 			 net, net, gateway);
