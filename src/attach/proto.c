@@ -5,6 +5,9 @@
 #include <unistd.h>
 
 #include "attach/proto.h"
+#include "os/shm.h"
+
+M0_BASSERT((int)M0_ATTACH_FDS_MAX == (int)M0_OS_FDS_MAX);
 
 /** The form of messages of a type. */
 struct form {
@@ -55,29 +58,10 @@ void m0_attach__head(struct m0_attach_head *head, enum m0_attach_type type,
 int m0_attach__send(int sock, const struct m0_attach_head *head, const int *fds,
 		    unsigned fds_nr, int flags)
 {
-	union {
-		char u_bytes[CMSG_SPACE(sizeof(int) * M0_ATTACH_FDS_MAX)];
-		struct cmsghdr u_align;
-	} room;
-	struct iovec    iov = { (void *)(uintptr_t)head, head->ahd_bytes };
-	struct msghdr   msg = { .msg_iov = &iov, .msg_iovlen = 1 };
-	struct cmsghdr *cmsg;
-	ssize_t         rc;
+	ssize_t rc =
+		m0_os_fds_send(sock, head, head->ahd_bytes, fds, fds_nr, flags);
 
-	if (fds_nr > 0) {
-		M0_SET0(&room);
-		msg.msg_control = room.u_bytes;
-		msg.msg_controllen = CMSG_SPACE(sizeof(int) * fds_nr);
-		cmsg = CMSG_FIRSTHDR(&msg);
-		cmsg->cmsg_level = SOL_SOCKET;
-		cmsg->cmsg_type = SCM_RIGHTS;
-		cmsg->cmsg_len = CMSG_LEN(sizeof(int) * fds_nr);
-		memcpy(CMSG_DATA(cmsg), fds, sizeof(int) * fds_nr);
-	}
-	do {
-		rc = sendmsg(sock, &msg, flags | MSG_NOSIGNAL);
-	} while (rc < 0 && errno == EINTR);
-	return rc < 0 ? -errno : 0;
+	return rc < 0 ? (int)rc : 0;
 }
 
 int m0_attach__say(int sock, enum m0_attach_type type, int rc, uint32_t nr,
@@ -93,51 +77,19 @@ int m0_attach__say(int sock, enum m0_attach_type type, int rc, uint32_t nr,
 	return m0_attach__send(sock, &word.awd_head, NULL, 0, MSG_DONTWAIT);
 }
 
-static void fds_take(struct m0_attach_in *in, struct msghdr *msg)
-{
-	struct cmsghdr *cmsg;
-	size_t          nr;
-	size_t          i;
-
-	for (cmsg = CMSG_FIRSTHDR(msg); cmsg != NULL;
-	     cmsg = CMSG_NXTHDR(msg, cmsg)) {
-		if (cmsg->cmsg_level != SOL_SOCKET ||
-		    cmsg->cmsg_type != SCM_RIGHTS)
-			continue;
-		nr = (cmsg->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-		for (i = 0; i < nr; ++i) {
-			M0_PRE(in->aim_fds_nr < M0_ATTACH_FDS_MAX);
-			memcpy(&in->aim_fds[in->aim_fds_nr++],
-			       CMSG_DATA(cmsg) + i * sizeof(int), sizeof(int));
-		}
-	}
-}
-
 int m0_attach__recv(int sock, struct m0_attach_in *in, int flags)
 {
-	union {
-		char u_bytes[CMSG_SPACE(sizeof(int) * M0_ATTACH_FDS_MAX)];
-		struct cmsghdr u_align;
-	} room;
-	struct iovec  iov = { &in->aim_u, sizeof in->aim_u };
-	struct msghdr msg = { .msg_iov = &iov,
-			      .msg_iovlen = 1,
-			      .msg_control = room.u_bytes,
-			      .msg_controllen = sizeof room.u_bytes };
-	ssize_t       rc;
+	struct m0_os_fds fds;
+	ssize_t          rc;
 
 	M0_SET0(in);
-	do {
-		rc = recvmsg(sock, &msg, flags | MSG_CMSG_CLOEXEC);
-	} while (rc < 0 && errno == EINTR);
+	rc = m0_os_fds_recv(sock, &in->aim_u, sizeof in->aim_u, &fds, flags);
 	if (rc < 0)
-		return -errno;
-	fds_take(in, &msg);
+		return (int)rc;
+	memcpy(in->aim_fds, fds.ofs_fds, sizeof in->aim_fds);
+	in->aim_fds_nr = fds.ofs_nr;
 	in->aim_bytes = (size_t)rc;
-	in->aim_is_cut = (msg.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0;
-	/* A message without bytes looks like the end, and is served as one. */
-	if (rc == 0)
-		m0_attach__drop(in);
+	in->aim_is_cut = fds.ofs_is_cut;
 	return rc > 0;
 }
 
