@@ -290,6 +290,15 @@ struct m0_lnd_ni_info {
 	/** System calls that read, and system calls that wrote. */
 	uint64_t ldi_read_calls_nr;
 	uint64_t ldi_write_calls_nr;
+	/** Open connections to nodes of this host that do not go through the network;
+	 * connections over the network that were made to such nodes although the
+	 * configuration asks for the former. */
+	uint64_t ldi_near_nr;
+	uint64_t ldi_fell_back_nr;
+	/** Bytes received from nodes of this host: through shared memory, and copied
+	 * from where the sender had them. */
+	uint64_t ldi_ring_bytes;
+	uint64_t ldi_offer_bytes;
 	/** Tunables in effect: connections of each bulk type to a peer, and how
 	 * long a peer may make no progress. 0: the driver has no such. */
 	unsigned ldi_conns_per_peer;

@@ -218,6 +218,12 @@ struct m0_lnet_cfg {
 	 * default. */
 	unsigned lc_sndbuf_bytes;
 	unsigned lc_rcvbuf_bytes;
+	/**
+	 * Connections to a node of this host, and of the same user or of root, go
+	 * through shared memory instead of TCP, if that node has this set, too, and
+	 * both are in one network namespace. false.
+	 */
+	bool lc_same_host;
 };
 
 /**

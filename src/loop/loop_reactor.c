@@ -53,7 +53,7 @@ static bool loop_ready(struct m0_reactor *reactor)
 {
 	if (m0_reactor_has_work(reactor))
 		return true;
-	(void)sources_wait(reactor, M0_TIME_NEVER);
+	(void)sources_wait(reactor, M0_TIME_IMMEDIATELY);
 	(void)m0_loop_reactor_ask(m0_loop_reactor_of(reactor),
 				  M0_TIME_IMMEDIATELY);
 	return m0_reactor_has_work(reactor);

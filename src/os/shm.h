@@ -19,11 +19,11 @@ enum {
 	M0_OS_FDS_MAX = 4
 };
 
-/** What others may do to memory that this process makes. It never shrinks. */
+/** Rights of other processes to memory that this process makes, which never shrinks. */
 enum m0_os_shm_kind {
-	/** It may grow. */
+	/** The memory may grow. */
 	M0_OS_SHM_GROWS,
-	/** It can neither grow, nor be sealed further. */
+	/** The memory can neither grow, nor be sealed further. */
 	M0_OS_SHM_FIXED,
 	/**
 	 * In addition, only the mapping made here can be written: a process that gets

@@ -39,6 +39,7 @@ struct m0_reactor_source_ops {
 	/**
 	 * The reactor is about to ask on behalf of a sleeper: the source must
 	 * not count on passes to notice input. May be NULL.
+	 * @param deadline  M0_TIME_IMMEDIATELY: nobody sleeps yet.
 	 * @return `deadline`, or an earlier one that the source needs.
 	 */
 	m0_time_t (*rtso_wait)(struct m0_reactor_source *src,

@@ -243,7 +243,7 @@ static uint64_t state_of(const struct m0_pipe *pipe)
 	return look(&pipe->pip_other->pim_state);
 }
 
-/* What the counts that were seen last have. */
+/* Finds what comes next by the counts that were seen last. */
 static enum m0_pipe_next seen_next(const struct m0_pipe *pipe, size_t *ret)
 {
 	const struct m0_pipe_offer *offer = &pipe->pip_offer;
@@ -282,8 +282,7 @@ int m0_pipe_next(struct m0_pipe *pipe, size_t *ret)
 		return next;
 	if (state > M0_PIPE_RESET)
 		return flaw(pipe, "state", state, M0_PIPE_RESET);
-	return state == M0_PIPE_RESET || next == M0_PIPE_OFFER ? -ECONNRESET
-							       : M0_PIPE_END;
+	return state == M0_PIPE_RESET ? -ECONNRESET : M0_PIPE_END;
 }
 
 void m0_pipe_get(struct m0_pipe *pipe, void *bytes, size_t nr)

@@ -31,7 +31,7 @@ enum {
 	M0_PIPE_WHY_BYTES = 128
 };
 
-/** What a side that sleeps waits for. */
+/** Reasons to wake a side that sleeps. */
 enum m0_pipe_want {
 	/** Bytes, an offer, or the end. */
 	M0_PIPE_INPUT = 1,
@@ -45,7 +45,7 @@ enum m0_pipe_state {
 	/** The side has ended the stream: what is in its ring is still valid, what it
 	 * offered is not. */
 	M0_PIPE_CLOSED,
-	/** It has ended the stream because of a violation. */
+	/** The side has ended the stream because of a violation. */
 	M0_PIPE_RESET
 };
 
@@ -101,7 +101,7 @@ struct m0_pipe {
 	/** Own sleep word; the last one of the other side that it was woken for. */
 	uint64_t pip_sleeps;
 	uint64_t pip_woken;
-	/** What the other side may wait for and has changed: enum m0_pipe_want. */
+	/** Changes that the other side may wait for: enum m0_pipe_want. */
 	unsigned pip_news;
 	/** A violation: the field, its value and the most that is accepted. */
 	const char *pip_flaw;
@@ -114,7 +114,7 @@ enum m0_pipe_next {
 	M0_PIPE_NOTHING,
 	M0_PIPE_BYTES,
 	M0_PIPE_OFFER,
-	/** Nothing more will come. */
+	/** Nothing more will come; an offer may have been withdrawn. */
 	M0_PIPE_END
 };
 
@@ -158,7 +158,7 @@ void m0_pipe_end(struct m0_pipe *pipe, enum m0_pipe_state state);
  * Looks at what comes next.
  * @param ret  bytes of the ring, or those of the offer that are not taken.
  * @return enum m0_pipe_next; -EPROTO, and -ECONNRESET: the other side has ended the
- *         stream because of a violation, or within an offer.
+ *         stream because of a violation.
  */
 int m0_pipe_next(struct m0_pipe *pipe, size_t *ret);
 /** Takes `nr` of the bytes that m0_pipe_next() has found. */
@@ -188,7 +188,7 @@ bool m0_pipe_has(const struct m0_pipe *pipe, unsigned wants);
  * @retval false  there is something: it is awake.
  */
 bool m0_pipe_sleep(struct m0_pipe *pipe, unsigned wants);
-/** It is awake. */
+/** This side is awake. */
 void m0_pipe_wake(struct m0_pipe *pipe);
 /** @retval true  wake the other side: it waits for something that was shown. */
 bool m0_pipe_bell(struct m0_pipe *pipe);

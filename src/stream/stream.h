@@ -44,12 +44,19 @@ struct m0_streams_cfg {
 	char     sic_congestion[16];
 	unsigned sic_sndbuf_bytes;
 	unsigned sic_rcvbuf_bytes;
+	/** Streams to nodes of this host take another way than through the network,
+	 * if both sides have one. */
+	bool sic_same_host;
 };
 
 /** System calls that read, and that wrote. */
 struct m0_stream_counts {
 	uint64_t stc_reads_nr;
 	uint64_t stc_writes_nr;
+	/** Bytes that came from a node of this host through shared memory, and that
+	 * were copied from where that node had them. */
+	uint64_t stc_ring_bytes;
+	uint64_t stc_offer_bytes;
 };
 
 /** A stream. The provider embeds it in its own object. */
@@ -58,6 +65,10 @@ struct m0_stream {
 	void *stm_user;
 	/** Set by the provider to sts_counts; the user may redirect it. */
 	struct m0_stream_counts *stm_counts;
+	/** Set by the provider before the stream is open: it does not go through
+	 * the network; it does, although its peer is a node of this host. */
+	bool stm_is_near;
+	bool stm_fell_back;
 };
 
 /** An address at which peers can connect. The user's; the provider sets

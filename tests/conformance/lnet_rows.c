@@ -32,6 +32,8 @@ static struct m0_sim_host *hosts[NODES_MAX];
 
 struct io_hook *lnet_hook;
 
+static bool same_host;
+
 static const char *const lo_addrs[] = { "127.0.0.1" };
 static const char *const tcp4_addrs[] = { "127.0.0.1", "127.0.0.2" };
 static char              other6[INET6_ADDRSTRLEN] = "fd00::2";
@@ -84,6 +86,7 @@ static void cfg_fill(struct m0_lnet_cfg *cfg, const char *addr)
 	cfg->lc_timeout_ms = cf.c_sim ? TIMEOUT_SIM_MS : TIMEOUT_MS;
 	cfg->lc_reconnect_min_ms = 10;
 	cfg->lc_reconnect_max_ms = 100;
+	cfg->lc_same_host = same_host;
 }
 
 static void sim_begin(void)
@@ -186,6 +189,42 @@ void lnet_tcp4_addr(char *ret, unsigned nr)
 void lnet_tcp4_spelling(char *ret, unsigned nr)
 {
 	addr_put(ret, nr % 2 ? "127.0.0.1@tcp0" : "127.0.0.2@tcp0", nr);
+}
+
+/* ----------------------------------------------------------------- host -- */
+
+void lnet_host_begin(void)
+{
+	same_host = true;
+	nodes_begin(tcp4_addrs, 2);
+}
+
+/* No connection of a case was made over the network. */
+static void host_check(struct m0_lnet *node)
+{
+	struct m0_lnet_info *info;
+	unsigned             i;
+
+	CF_EQ(m0_lnet_info_get(node, &info), 0, "info");
+	for (i = 0; i < info->li_nis_nr; ++i) {
+		const struct m0_lnet_ni_info *ni = &info->li_nis[i];
+
+		CF_EQ(ni->nii_lnd.ldi_fell_back_nr, 0, "fell back");
+		if (!m0_lnet_nid_is_lo(&ni->nii_nid))
+			CF_EQ(ni->nii_lnd.ldi_near_nr,
+			      ni->nii_lnd.ldi_connections_nr, "near");
+	}
+	m0_lnet_info_free(info);
+}
+
+void lnet_host_end(void)
+{
+	unsigned i;
+
+	for (i = 0; i < nodes_nr; ++i)
+		host_check(nodes[i]);
+	lnet_end();
+	same_host = false;
 }
 
 /* ----------------------------------------------------------------- tcp6 -- */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** The three rows of the LNet transport: where its machines are. */
+/** The rows of the LNet transport: where its machines are. */
 #ifndef M0_TESTS_CONFORMANCE_LNET_ROWS_H
 #define M0_TESTS_CONFORMANCE_LNET_ROWS_H
 
@@ -11,6 +11,9 @@ void lnet_lo_spelling(char *ret, unsigned nr);
 void lnet_tcp4_begin(void);
 void lnet_tcp4_addr(char *ret, unsigned nr);
 void lnet_tcp4_spelling(char *ret, unsigned nr);
+/** Two nodes again, through shared memory. */
+void lnet_host_begin(void);
+void lnet_host_end(void);
 void lnet_tcp6_begin(void);
 void lnet_tcp6_addr(char *ret, unsigned nr);
 void lnet_tcp6_spelling(char *ret, unsigned nr);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The contract of drivers (m0/lnd.h): each case runs with each driver, between two
- * fakes of the engine: sockets over TCP, sockets over simulated streams, messages
- * of a node to itself, and the second driver of the tests.
+ * fakes of the engine: sockets over TCP, the same through shared memory, sockets over
+ * simulated streams, messages of a node to itself, and the second driver of the tests.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "lib/unix_lnd.h"
+#include "lnet/lnd_helpers.h"
 #include "lnd/ksock/ksock_row.h"
 #include "lnd/lo/lo.h"
 #include "m0/sim.h"
@@ -26,8 +27,9 @@
 enum {
 	MSGS_MAX = 256,
 	BYTES_MAX = 1 << 20,
-	SEG_BYTES = 100000,
-	LIMIT_S = 30
+	LIMIT_S = 30,
+	/** That the sock driver makes: one of each type. */
+	CONNS_NR = 3
 };
 
 struct kind {
@@ -35,6 +37,8 @@ struct kind {
 	const struct m0_lnd_row *kd_row;
 	const char              *kd_nid[2];
 	bool                     kd_is_sim;
+	/** Through shared memory. */
+	bool kd_is_near;
 };
 
 /** A message, by its number. */
@@ -79,37 +83,6 @@ static unsigned           msgs_nr;
 static struct m0_lnet_cfg cfg;
 
 /* -- memory ---------------------------------------------------------------- */
-
-static void vec_make(struct m0_bufvec *vec, size_t bytes)
-{
-	uint32_t nr = (uint32_t)(bytes / SEG_BYTES) + 1;
-	uint32_t i;
-
-	vec->ov_vec.v_nr = nr;
-	vec->ov_vec.v_count = calloc(nr, sizeof *vec->ov_vec.v_count);
-	vec->ov_buf = calloc(nr, sizeof *vec->ov_buf);
-	for (i = 0; i < nr; ++i) {
-		vec->ov_vec.v_count[i] = min64u(bytes + 1, SEG_BYTES);
-		bytes -= min64u(bytes, SEG_BYTES);
-		vec->ov_buf[i] = calloc(1, vec->ov_vec.v_count[i]);
-	}
-}
-
-static void vec_free(struct m0_bufvec *vec)
-{
-	uint32_t i;
-
-	for (i = 0; i < vec->ov_vec.v_nr; ++i)
-		free(vec->ov_buf[i]);
-	free(vec->ov_vec.v_count);
-	free(vec->ov_buf);
-	M0_SET0(vec);
-}
-
-static uint8_t *byte_at(struct m0_bufvec *vec, size_t at)
-{
-	return (uint8_t *)vec->ov_buf[at / SEG_BYTES] + at % SEG_BYTES;
-}
 
 static uint8_t pattern(const struct msg *msg, size_t at)
 {
@@ -342,6 +315,7 @@ static int case_open(void **state)
 	cfg.lc_port = (uint16_t)(20000 + (unsigned)getpid() % 20000);
 	cfg.lc_reconnect_min_ms = 10;
 	cfg.lc_timeout_ms = 3000;
+	cfg.lc_same_host = kind->kd_is_near;
 	if (kind->kd_is_sim) {
 		static const struct m0_sim_stream_cfg streams = {
 			.ssc_latency_ns = 100000
@@ -358,6 +332,18 @@ static int case_open(void **state)
 	return 0;
 }
 
+/* The connections are of the kind that the row names. */
+static void way_check(struct side *side)
+{
+	struct m0_lnd_ni_info info = lnd_info(&side->sd_ni);
+
+	assert_int_equal(info.ldi_near_nr,
+			 kind->kd_is_near ? info.ldi_connections_nr : 0);
+	/* A peer that is not there is looked for over the network. */
+	if (info.ldi_connections_nr > 0)
+		assert_int_equal(info.ldi_fell_back_nr, 0);
+}
+
 static int case_close(void **state)
 {
 	struct side *side;
@@ -365,8 +351,10 @@ static int case_close(void **state)
 
 	(void)state;
 	for (side = sides; side <= other(); ++side)
-		if (!side->sd_is_stopping)
+		if (!side->sd_is_stopping) {
+			way_check(side);
 			stop(side);
+		}
 	UNTIL(sides[0].sd_stopped_nr == 1 && other()->sd_stopped_nr == 1);
 	for (side = sides; side <= other(); ++side) {
 		assert_false(side->sd_ni.ldn_up);
@@ -616,6 +604,11 @@ static void abort_(struct msg *msg)
 					      -ECONNABORTED);
 }
 
+static uint64_t conns_nr(struct side *side)
+{
+	return lnd_info(&side->sd_ni).ldi_connections_nr;
+}
+
 /* A connection of each type is open, if the driver has connections. */
 static void warm_up(void)
 {
@@ -626,6 +619,9 @@ static void warm_up(void)
 	UNTIL(has_arrived(&msgs[0]) && has_arrived(&msgs[1]));
 	for (i = 0; i < 20; ++i)
 		turn();
+	if (kind->kd_row == &m0_ksock_row)
+		UNTIL(conns_nr(&sides[0]) == CONNS_NR &&
+		      conns_nr(&sides[1]) == CONNS_NR);
 }
 
 static void growing_message_arrives(void **state)
@@ -750,19 +746,23 @@ static void stop_completes_growing_message(void **state)
 int main(void)
 {
 	static struct kind kinds[] = {
-		{ "sock over tcp",
-		  &m0_ksock_row,
-		  { "127.8.0.1@tcp", "127.8.0.2@tcp" },
-		  false },
-		{ "sock over simulated streams",
-		  &m0_ksock_row,
-		  { "10.0.0.1@tcp", "10.0.0.2@tcp" },
-		  true },
-		{ "lo", &m0_lo_row, { "0@lo", "0@lo" }, false },
-		{ "unix",
-		  &unix_lnd_row,
-		  { "127.0.0.1@o2ib", "127.0.0.2@o2ib" },
-		  false },
+		{ .kd_name = "sock over tcp",
+		  .kd_row = &m0_ksock_row,
+		  .kd_nid = { "127.8.0.1@tcp", "127.8.0.2@tcp" } },
+		{ .kd_name = "sock over simulated streams",
+		  .kd_row = &m0_ksock_row,
+		  .kd_nid = { "10.0.0.1@tcp", "10.0.0.2@tcp" },
+		  .kd_is_sim = true },
+		{ .kd_name = "sock over shared memory",
+		  .kd_row = &m0_ksock_row,
+		  .kd_nid = { "127.8.0.3@tcp", "127.8.0.4@tcp" },
+		  .kd_is_near = true },
+		{ .kd_name = "lo",
+		  .kd_row = &m0_lo_row,
+		  .kd_nid = { "0@lo", "0@lo" } },
+		{ .kd_name = "unix",
+		  .kd_row = &unix_lnd_row,
+		  .kd_nid = { "127.0.0.1@o2ib", "127.0.0.2@o2ib" } },
 	};
 #define CASE(name)                                            \
 	{                                                     \

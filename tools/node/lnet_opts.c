@@ -24,6 +24,7 @@ enum {
 	KEY_TRANSACTION_TIMEOUT,
 	KEY_LND_TIMEOUT,
 	KEY_KEEPALIVE,
+	KEY_SAME_HOST,
 	KEY_ROUTES,
 	KEY_WAIT,
 	KEY_CTL,
@@ -70,6 +71,10 @@ static const struct argp_option lnet_options[] = {
 	  0 },
 	{ "keepalive", KEY_KEEPALIVE, "TIME", 0,
 	  "Send a keepalive to an idle peer this often; default 30; 0: never",
+	  0 },
+	{ "same-host", KEY_SAME_HOST, "on|off", 0,
+	  "Connect to nodes of this host and user through shared memory instead "
+	  "of TCP, if they do, too; default off",
 	  0 },
 	{ "routes", KEY_ROUTES, "TEXT", 0,
 	  "Routes to other networks, 'NET [HOPS] GATEWAY[:PRIORITY]; ...', as "
@@ -169,6 +174,13 @@ static void accept_option(struct lnet_opts *opts, const char *text)
 		}
 	}
 	tool_bad_value(opts->nop_fail, "--accept", text, "secure, all, none");
+}
+
+static void same_host_option(struct lnet_opts *opts, const char *text)
+{
+	opts->nop_cfg.lc_same_host = strcmp(text, "on") == 0;
+	if (!opts->nop_cfg.lc_same_host && strcmp(text, "off") != 0)
+		tool_bad_value(opts->nop_fail, "--same-host", text, "on, off");
 }
 
 static void source_ports_option(struct lnet_opts *opts, const char *text)
@@ -285,6 +297,9 @@ static error_t lnet_option(int key, char *arg, struct argp_state *state)
 	case KEY_SOURCE_PORTS:
 		source_ports_option(opts, arg);
 		break;
+	case KEY_SAME_HOST:
+		same_host_option(opts, arg);
+		break;
 	case KEY_PEERS_COLIBRI:
 		opts->nop_cfg.lc_peers_colibri = true;
 		break;
@@ -366,6 +381,7 @@ char *lnet_opts_words(char *ret, size_t size, const char *why)
 		{ "lc_transaction_timeout_ms", "--transaction-timeout" },
 		{ "lc_timeout_ms", "--lnd-timeout" },
 		{ "lc_peers_colibri", "--peers-colibri" },
+		{ "lc_same_host", "--same-host" },
 		{ "declare that all peers are Colibri nodes",
 		  "declare that all peers are Colibri nodes "
 		  "(--peers-colibri)" },

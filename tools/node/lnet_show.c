@@ -160,6 +160,10 @@ static void ni_colibri_add(struct json_t                *item,
 	jout_num(object, "copied_bytes", lnd->ldi_copied_bytes);
 	jout_num(object, "read_calls", lnd->ldi_read_calls_nr);
 	jout_num(object, "write_calls", lnd->ldi_write_calls_nr);
+	jout_num(object, "same_host", lnd->ldi_near_nr);
+	jout_num(object, "fell_back", lnd->ldi_fell_back_nr);
+	jout_num(object, "ring_bytes", lnd->ldi_ring_bytes);
+	jout_num(object, "offer_bytes", lnd->ldi_offer_bytes);
 }
 
 static void ni_add(struct json_t *list, const struct m0_lnet_ni_info *ni,

@@ -170,6 +170,7 @@ static void conn_leave(struct m0_sock_conn *conn)
 		m0_sock__peer_lost(conn->cn_peer, conn);
 		++conn->cn_ni->sni_info.ldi_lost_nr;
 		--conn->cn_ni->sni_info.ldi_connections_nr;
+		conn->cn_ni->sni_info.ldi_near_nr -= conn->cn_is_near;
 		break;
 	case M0_SOCK__DEAD:
 		M0_IMPOSSIBLE("a connection ends once");

@@ -230,6 +230,9 @@ void m0_sock__peer_opened(struct m0_sock__peer *peer, struct m0_sock_conn *conn)
 	++peer->sp_nr[conn->cn_ctype];
 	++peer->sp_open_nr;
 	++info->ldi_connections_nr;
+	conn->cn_is_near = conn->cn_stream->stm_is_near;
+	info->ldi_near_nr += conn->cn_is_near;
+	info->ldi_fell_back_nr += conn->cn_stream->stm_fell_back;
 	if (conn->cn_active) {
 		++info->ldi_dialled_nr;
 		m0_sock__dial_ended(conn);

@@ -54,6 +54,7 @@ static int streams_make(struct m0_streams **ret, const struct m0_lnd_env *env)
 	struct m0_streams_cfg     icfg = {
 		    .sic_sndbuf_bytes = cfg->lc_sndbuf_bytes,
 		    .sic_rcvbuf_bytes = cfg->lc_rcvbuf_bytes,
+		    .sic_same_host = cfg->lc_same_host,
 	};
 
 	memcpy(icfg.sic_congestion, cfg->lc_congestion,

@@ -390,6 +390,8 @@ static void sock_ni_info(const struct m0_lnd_ni *lnd_ni,
 	*info = ni->sni_info;
 	info->ldi_read_calls_nr = ni->sni_calls.stc_reads_nr;
 	info->ldi_write_calls_nr = ni->sni_calls.stc_writes_nr;
+	info->ldi_ring_bytes = ni->sni_calls.stc_ring_bytes;
+	info->ldi_offer_bytes = ni->sni_calls.stc_offer_bytes;
 	info->ldi_conns_per_peer = ni->sni_cfg.son_conns_per_peer;
 	info->ldi_timeout_ms = ni->sni_cfg.son_timeout_ns / M0_TIME_ONE_MSEC;
 	info->ldi_keepalive_ms = ni->sni_cfg.son_keepalive_ns /

@@ -327,7 +327,9 @@ struct m0_sock_conn {
 	/** In sk_answering_nr. */
 	bool cn_answering;
 	/** Its peer gets a reset when it ends. */
-	bool                  cn_is_hostile;
+	bool cn_is_hostile;
+	/** In ldi_near_nr. */
+	bool                  cn_is_near;
 	bool                  cn_swapped;
 	bool                  cn_large;
 	struct m0_host_addr   cn_local;

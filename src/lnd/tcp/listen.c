@@ -3,7 +3,7 @@
 #include <netinet/tcp.h>
 #include <unistd.h>
 
-#include "lnd/tcp/tcp_internal.h"
+#include "lnd/tcp/near_internal.h"
 
 enum {
 	BACKLOG = 1024,
@@ -180,6 +180,8 @@ int m0_tcp__listen(struct m0_streams *io, struct m0_stream_listener *listener,
 	}
 	m0_list_add_tail(&tcp->tcl_io->tci_listeners, &tcp->tcl_all);
 	listener->slr_priv = tcp;
+	if (tcp->tcl_io->tci_cfg.sic_same_host)
+		m0_tcp__near_listen(tcp);
 	return 0;
 }
 
@@ -204,6 +206,7 @@ void m0_tcp__unlisten(struct m0_streams         *io,
 {
 	struct m0_tcp_listener *tcp = listener->slr_priv;
 
+	m0_tcp__near_unlisten(tcp);
 	m0_loop_del(m0_tcp__loop(m0_tcp__io(io)), &tcp->tcl_fd);
 	callers_end(tcp->tcl_fd.lof_fd);
 	(void)close(tcp->tcl_fd.lof_fd);

@@ -13,7 +13,7 @@
  */
 #include <sys/resource.h>
 
-#include "lnd/tcp/tcp_internal.h"
+#include "lnd/tcp/near_internal.h"
 
 enum {
 	/** Passes for one question to epoll while there is other work, or it
@@ -25,6 +25,9 @@ enum {
 	/** Reads of the last stream before epoll need not watch it, and nothing
 	 * is expected of others. */
 	HITS_MIN = 64,
+	/** As ASK_PASSES if all streams have pipes, which tell what they have
+	 * without epoll. */
+	ASK_PASSES_NEAR = 1024,
 	/** Tries for nothing before epoll is asked for others, till then. */
 	ASK_MISSES = 4
 };
@@ -127,9 +130,13 @@ static struct m0_tcp_stream *look(struct m0_tcp_io *io)
 {
 	struct m0_loop_reactor *lre = io->tci_reactor;
 	bool                    was_asked = io->tci_asks_nr != lre->lre_asks_nr;
-	bool     has_looked = lre->lre_reactor.rtr_looked || was_asked;
-	bool     others = io->tci_others || io->tci_full_nr > 0;
-	unsigned passes_max = others ? ASK_PASSES : ASK_PASSES_ALONE;
+	bool has_looked = lre->lre_reactor.rtr_looked || was_asked;
+	bool others = io->tci_others || io->tci_full_nr > 0;
+	bool are_near = io->tci_all_nr > 0 &&
+			io->tci_nears_nr == io->tci_all_nr;
+	unsigned              passes_max = are_near ? ASK_PASSES_NEAR
+					   : others ? ASK_PASSES
+						    : ASK_PASSES_ALONE;
 	struct m0_tcp_stream *hot;
 
 	M0_PRE_EX(m0_tcp__io_invariant(io));
@@ -147,8 +154,8 @@ static struct m0_tcp_stream *look(struct m0_tcp_io *io)
 	if (io->tci_passes_nr < passes_max) {
 		if (has_input(io))
 			return NULL;
-		hot = hot_try(io);
-		if (hot != NULL)
+		hot = are_near ? NULL : hot_try(io);
+		if (hot != NULL || are_near)
 			return hot;
 	}
 	(void)m0_loop_reactor_ask(lre, M0_TIME_IMMEDIATELY);
@@ -187,6 +194,9 @@ static bool tcp_pass(struct m0_reactor_source *src, m0_time_t now)
 	struct m0_tcp_stream *hot;
 
 	io->tci_now = now;
+	if (M0_UNLIKELY(io->tci_nears_sleep))
+		m0_tcp__nears_wake(io);
+	m0_tcp__nears_look(io);
 	hot = look(io);
 	if (hot != NULL)
 		stream_turn(hot);
@@ -234,6 +244,10 @@ static m0_time_t tcp_wait(struct m0_reactor_source *src, m0_time_t deadline)
 	struct m0_tcp_io *io = io_of(src);
 
 	hot_watch(io);
+	if (deadline == M0_TIME_IMMEDIATELY)
+		m0_tcp__nears_look(io);
+	else
+		m0_tcp__nears_sleep(io);
 	return io->tci_pause_until == 0 ? deadline
 					: min64u(deadline, io->tci_pause_until);
 }
@@ -334,6 +348,7 @@ static int tcp_create(struct m0_streams **ret, struct m0_reactor *reactor,
 	m0_list_init(&io->tci_ready);
 	m0_list_init(&io->tci_out);
 	m0_list_init(&io->tci_seen);
+	m0_list_init(&io->tci_nears);
 	m0_list_init(&io->tci_all);
 	m0_list_init(&io->tci_listeners);
 	m0_list_init(&io->tci_callers);

@@ -6,7 +6,7 @@
  */
 #include <unistd.h>
 
-#include "lnd/tcp/tcp_internal.h"
+#include "lnd/tcp/near_internal.h"
 
 #ifndef IP_BIND_ADDRESS_NO_PORT
 #define IP_BIND_ADDRESS_NO_PORT 24
@@ -131,6 +131,14 @@ int m0_tcp__dial(struct m0_streams *streams, void *user,
 	int rc;
 
 	M0_PRE(port_min <= port_max);
+	stream = tcp->tci_cfg.sic_same_host
+			 ? m0_tcp__near_dial(tcp, from, port_min, port_max, to)
+			 : NULL;
+	if (stream != NULL) {
+		stream->tcs_stream.stm_user = user;
+		*ret = &stream->tcs_stream;
+		return 0;
+	}
 	rc = dial_any(&dial, port_min, port_max);
 	stream = rc == 0 ? m0_tcp__stream_new(tcp, dial.tcd_fd, true) : NULL;
 	if (rc == 0 && stream == NULL)
@@ -143,7 +151,32 @@ int m0_tcp__dial(struct m0_streams *streams, void *user,
 	}
 	stream->tcs_stream.stm_user = user;
 	stream->tcs_local = dial.tcd_local;
+	stream->tcs_stream.stm_fell_back = tcp->tci_cfg.sic_same_host &&
+					   m0_tcp__addr_is_near(to);
 	*ret = &stream->tcs_stream;
+	return 0;
+}
+
+int m0_tcp__dial_instead(struct m0_tcp_stream *stream,
+			 const struct m0_near *near)
+{
+	struct dial dial = { .tcd_io = stream->tcs_io,
+			     .tcd_from = &stream->tcs_local,
+			     .tcd_to = &near->nea_to,
+			     .tcd_fd = -1 };
+	int         rc;
+
+	stream->tcs_local.sa_port = 0;
+	rc = dial_any(&dial, near->nea_port_min, near->nea_port_max);
+
+	if (rc == 0 && m0_tcp__stream_fd_set(stream, dial.tcd_fd) != 0)
+		rc = -ENOMEM;
+	if (rc != 0) {
+		dial_close(&dial);
+		return rc;
+	}
+	stream->tcs_local = dial.tcd_local;
+	stream->tcs_stream.stm_fell_back = true;
 	return 0;
 }
 
@@ -163,6 +196,8 @@ bool m0_tcp__dial_end(struct m0_tcp_stream *stream)
 	int               rc = dial_error(fd);
 	bool              is_there;
 
+	if (stream->tcs_near != NULL)
+		return m0_tcp__near_greeted(stream);
 	stream->tcs_dials = false;
 	if (rc == 0 && (stream->tcs_local.sa_port == 0 ||
 			m0_tcp__addr_is_any(&stream->tcs_local)))

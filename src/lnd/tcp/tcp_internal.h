@@ -3,6 +3,7 @@
  * Shared by the files of this room: the streams of stream/stream.h as TCP
  * sockets.
  *
+ * near*.c the same between nodes of one host, without TCP;
  * tcp.c the table and the passes; tcp_link.c the state of devices; tcp_stream.c the two ways of a stream; tcp_dial.c and
  * listen.c how streams come to be, end.c how they end; tcp_addr.c addresses; why.c
  * what is told to people whose configuration does not work.
@@ -47,8 +48,10 @@ struct m0_tcp_listener {
 	struct m0_stream_listener *tcl_listener;
 	/** Takes one; removes it from tci_callers when nothing is left. */
 	void (*tcl_take)(struct m0_tcp_listener *listener);
-	struct m0_list_link tcl_all;
-	struct m0_list_link tcl_callers;
+	/** The Unix socket beside it, for nodes of this host; NULL: none. */
+	struct m0_tcp_listener *tcl_near;
+	struct m0_list_link     tcl_all;
+	struct m0_list_link     tcl_callers;
 };
 
 struct m0_tcp_io {
@@ -63,6 +66,15 @@ struct m0_tcp_io {
 	/** All streams; all listeners. */
 	struct m0_list tci_all;
 	struct m0_list tci_listeners;
+	/** Streams with a pipe to a node of this host; nea_link. */
+	struct m0_list tci_nears;
+	unsigned       tci_nears_nr;
+	/** Accepted, and have not introduced themselves. */
+	unsigned tci_greeting_nr;
+	/** Their peers were told that this node sleeps. */
+	bool tci_nears_sleep;
+	/** Streams in all. */
+	unsigned tci_all_nr;
 	/** Streams with bytes to be taken before the next look. */
 	struct m0_list tci_seen;
 	/** Listeners with somebody waiting. */
@@ -104,6 +116,9 @@ struct m0_tcp_stream {
 	struct m0_stream    tcs_stream;
 	struct m0_tcp_io   *tcs_io;
 	struct m0_list_link tcs_all;
+	/** A pipe to a node of this host (near_internal.h); the descriptor is that
+	 * of a Unix socket. NULL: TCP. */
+	struct m0_near     *tcs_near;
 	struct m0_list_link tcs_ready;
 	struct m0_list_link tcs_out;
 	struct m0_list_link tcs_seen;

@@ -13,7 +13,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "lnd/tcp/tcp_internal.h"
+#include "lnd/tcp/near_internal.h"
 
 /* Less than this is not worth a segment of its own beside the staging buffer. */
 enum {
@@ -47,6 +47,7 @@ void m0_tcp__stream_out_add(struct m0_tcp_stream *stream)
 {
 	M0_PRE_EX(m0_tcp__stream_invariant(stream));
 	if (!stream->tcs_out_full && !stream->tcs_dials &&
+	    (stream->tcs_near == NULL || !stream->tcs_near->nea_out_waits) &&
 	    !m0_list_link_is_in(&stream->tcs_out))
 		m0_list_add_tail(&stream->tcs_io->tci_out, &stream->tcs_out);
 }
@@ -113,6 +114,10 @@ static void stream_told(struct m0_loop_fd *fd, unsigned events)
 	struct m0_tcp_stream *stream =
 		container_of(fd, struct m0_tcp_stream, tcs_fd);
 
+	if (stream->tcs_near != NULL && !stream->tcs_dials) {
+		m0_tcp__near_told(stream, events);
+		return;
+	}
 	if (stream != stream->tcs_io->tci_hot)
 		stream->tcs_io->tci_others = true;
 	if (events & M0_LOOP_END)
@@ -148,6 +153,7 @@ struct m0_tcp_stream *m0_tcp__stream_new(struct m0_tcp_io *io, int fd,
 		return NULL;
 	}
 	m0_list_add_tail(&io->tci_all, &stream->tcs_all);
+	++io->tci_all_nr;
 	return stream;
 }
 
@@ -162,11 +168,16 @@ void m0_tcp__stream_free(struct m0_tcp_stream *stream, bool reset)
 		io->tci_hot = NULL;
 	full_set(stream, false);
 	m0_loop_del(m0_tcp__loop(io), &stream->tcs_fd);
-	m0_tcp__fd_end(stream->tcs_fd.lof_fd, reset);
+	if (stream->tcs_near != NULL)
+		(void)close(stream->tcs_fd.lof_fd);
+	else
+		m0_tcp__fd_end(stream->tcs_fd.lof_fd, reset);
 	m0_list_del(&stream->tcs_ready);
 	m0_list_del(&stream->tcs_out);
 	m0_list_del(&stream->tcs_seen);
 	m0_list_del(&stream->tcs_all);
+	--io->tci_all_nr;
+	m0_tcp__near_free(stream, reset);
 	m0_free(stream->tcs_kept);
 	m0_free(stream);
 }
@@ -327,6 +338,8 @@ static ssize_t in_call(struct m0_tcp_stream *stream, struct in_plan *plan)
 	ssize_t nr;
 
 	M0_PRE_EX(m0_tcp__stream_invariant(stream));
+	if (stream->tcs_near != NULL)
+		return m0_tcp__near_in(stream, plan->pl_iov, plan->pl_nr);
 	++stream->tcs_stream.stm_counts->stc_reads_nr;
 	do {
 		/* The call for one segment is the cheaper one. */
@@ -424,6 +437,14 @@ static void hot_set(struct m0_tcp_io *io, struct m0_tcp_stream *stream)
 	io->tci_misses_nr = 0;
 }
 
+/* A short read has emptied a socket, unless its end is near; a pipe says what it has. */
+static bool may_have_more(const struct m0_tcp_stream *stream, bool is_short)
+{
+	M0_PRE_EX(m0_tcp__stream_invariant(stream));
+	return stream->tcs_near != NULL ? m0_tcp__near_has_input(stream)
+					: !is_short || stream->tcs_ends;
+}
+
 static bool stream_in(struct m0_tcp_stream *stream)
 {
 	struct m0_tcp_io *io = stream->tcs_io;
@@ -447,11 +468,12 @@ static bool stream_in(struct m0_tcp_stream *stream)
 			in_ended(stream, nr);
 			return false;
 		}
-		hot_set(io, stream);
-		io->tci_passes_nr += M0_TCP_PASS_READ;
-		if (!in_give(stream, &plan, (size_t)nr))
-			return false;
-		if ((size_t)nr < plan.pl_all && !stream->tcs_ends)
+		if (stream->tcs_near == NULL) {
+			hot_set(io, stream);
+			io->tci_passes_nr += M0_TCP_PASS_READ;
+		}
+		if (!in_give(stream, &plan, (size_t)nr) ||
+		    !may_have_more(stream, (size_t)nr < plan.pl_all))
 			return false;
 		left -= min64u(left, (size_t)nr);
 	} while (left > 0);
@@ -570,6 +592,8 @@ bool m0_tcp__stream_out(struct m0_tcp_stream *stream)
 	bool              more = true;
 
 	M0_PRE_EX(m0_tcp__stream_invariant(stream));
+	if (stream->tcs_near != NULL)
+		return m0_tcp__near_out(stream);
 	io->tci_current = stream;
 	while (more && left > 0)
 		more = out_once(stream, &left);
@@ -582,6 +606,8 @@ size_t m0_tcp__unsent(struct m0_streams *streams, struct m0_stream *stream)
 	int nr = 0;
 
 	(void)streams;
+	if (m0_tcp__stream(stream)->tcs_near != NULL)
+		return m0_tcp__near_unsent(m0_tcp__stream(stream));
 	return ioctl(m0_tcp__stream(stream)->tcs_fd.lof_fd, SIOCOUTQ, &nr) == 0
 		       ? (size_t)max64(nr, 0)
 		       : 0;

@@ -83,7 +83,10 @@ void m0_lnet__md_event(struct m0_lnet_engine *eng, struct m0_lnet_msg *msg,
 	if (ev != NULL) {
 		ev->ev_unlinked = ends;
 		if (ends) {
-			if (md->md_aborted && ev->ev_status == 0)
+			/* The REPLY to a GET has left whole, and the peer has
+			 * it. */
+			if (md->md_aborted && ev->ev_status == 0 &&
+			    ev->ev_type != M0_LNET_EV_GET)
 				ev->ev_status = m0_lnet__abort_status(eng);
 			ended(eng, md);
 		}

@@ -45,7 +45,7 @@ static void options_set_their_fields(void **state)
 		       "--peers-colibri", "--no-discovery", "--peer-credits=3",
 		       "--credits=4", "--conns-per-peer=2", "--keepalive=0",
 		       "--transaction-timeout=0.5", "--lnd-timeout=1500us",
-		       NULL);
+		       "--same-host=on", NULL);
 	assert_int_equal(fail.tf_exit, TOOL_OK);
 	assert_true(opts.nop_given && opts.nop_accept_given);
 	assert_int_equal(cfg->lc_nets_nr, 2);
@@ -57,6 +57,7 @@ static void options_set_their_fields(void **state)
 	assert_int_equal(cfg->lc_src_port_min, 600);
 	assert_int_equal(cfg->lc_src_port_max, 700);
 	assert_true(cfg->lc_peers_colibri && !cfg->lc_discovery);
+	assert_true(cfg->lc_same_host);
 	assert_int_equal(cfg->lc_peer_credits, 3);
 	assert_int_equal(cfg->lc_credits, 4);
 	assert_int_equal(cfg->lc_conns_per_peer, 2);
@@ -85,6 +86,7 @@ static void options_left_out_are_lustres_defaults(void **state)
 static void option_wrong_is_refused_with_what_is_right(void **state)
 {
 	static const char *const rows[][3] = {
+		{ "--same-host=yes", "--same-host 'yes'", "on, off" },
 		{ "--net=o2ib", "--net 'o2ib'", "tcp(eth0)" },
 		{ "--net=", "--net ''", "tcp(eth0)" },
 		{ "--net=tcp(", "--net 'tcp('", "tcp(eth0)" },

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Streams between two nodes of one host: a pipe (ring/pipe.h) in place of a TCP
+ * connection, with a Unix socket beside it. docs/ring.md, sections 12 and 13.
+ *
+ * near.c how bytes move, near_conn.c how such a stream comes to be.
+ */
+#ifndef M0_SRC_LND_TCP_NEAR_INTERNAL_H
+#define M0_SRC_LND_TCP_NEAR_INTERNAL_H
+
+#include <sys/uio.h>
+
+#include "lnd/tcp/tcp_internal.h"
+#include "ring/pipe.h"
+
+enum {
+	/** A piece of at least so many bytes is offered, if the peer can copy it. */
+	M0_NEAR_OFFER_BYTES = 32 << 10,
+	/** Streams with a pipe that a pass looks at. */
+	M0_NEAR_LOOKS_MAX = 64,
+	/** Most accepted streams that have not introduced themselves. */
+	M0_NEAR_GREETING_MAX = 64
+};
+
+/** The part of a stream that is not TCP. */
+struct m0_near {
+	struct m0_pipe            nea_pipe;
+	struct m0_pipe_mem       *nea_own;
+	const struct m0_pipe_mem *nea_other;
+	struct m0_list_link       nea_link;
+	struct m0_tcp_stream     *nea_stream;
+	/** Where it was accepted; NULL: this side has dialled. */
+	struct m0_tcp_listener *nea_listener;
+	/** For TCP, if there is no pipe to the peer. */
+	struct m0_host_addr nea_to;
+	uint16_t            nea_port_min;
+	uint16_t            nea_port_max;
+	/** The peer, as this process sees it; 0: it does not. */
+	pid_t nea_pid;
+	/** Offers may be made of, or copied from, the address space. */
+	bool nea_can_copy;
+	/** This side has said that it sleeps. */
+	bool nea_sleeps;
+	/** Nothing leaves until the peer has taken something. */
+	bool nea_out_waits;
+	/** The Unix socket has ended. */
+	bool nea_ended;
+	/** Bytes of all offers that are outstanding. */
+	size_t nea_offered;
+	/** Known to nobody who cannot read this memory. */
+	uint64_t nea_cookie[2];
+};
+
+/* -- near.c ---------------------------------------------------------------- */
+
+/** Moves bytes that have arrived. @return as of recv(), with a negative errno. */
+ssize_t m0_tcp__near_in(struct m0_tcp_stream *stream, const struct iovec *iov,
+			unsigned nr);
+/** Moves bytes that are to leave, and calls up. @return true if there may be more
+ * at once. */
+bool m0_tcp__near_out(struct m0_tcp_stream *stream);
+/** Has it input, for a stream that is not paused? */
+bool m0_tcp__near_has_input(const struct m0_tcp_stream *stream);
+/** The user takes bytes, or the peer has: wakes it, if it sleeps. */
+void m0_tcp__near_bell(struct m0_tcp_stream *stream);
+/** Its socket has something: a wake-up, or the end. */
+void m0_tcp__near_told(struct m0_tcp_stream *stream, unsigned events);
+/** Bytes that the peer has not taken. */
+size_t m0_tcp__near_unsent(struct m0_tcp_stream *stream);
+/** Looks at some streams for input and for space. */
+void m0_tcp__nears_look(struct m0_tcp_io *io);
+/** Says to the peers that this node sleeps; what has something to do is ready. */
+void m0_tcp__nears_sleep(struct m0_tcp_io *io);
+void m0_tcp__nears_wake(struct m0_tcp_io *io);
+
+/* -- near_conn.c ----------------------------------------------------------- */
+
+/** Listens for nodes of this host at a listener. It works without, so failure is
+ * only logged. */
+void m0_tcp__near_listen(struct m0_tcp_listener *tcp);
+void m0_tcp__near_unlisten(struct m0_tcp_listener *tcp);
+/**
+ * Dials a node of this host.
+ * @return NULL: there is none, or it is not for us.
+ */
+struct m0_tcp_stream *m0_tcp__near_dial(struct m0_tcp_io          *io,
+					const struct m0_host_addr *from,
+					uint16_t port_min, uint16_t port_max,
+					const struct m0_host_addr *to);
+/**
+ * The peer may have introduced itself: calls up if it has.
+ * @retval false  not yet, or the stream is gone.
+ */
+bool m0_tcp__near_greeted(struct m0_tcp_stream *stream);
+/** Ends and frees what is not TCP. */
+void m0_tcp__near_free(struct m0_tcp_stream *stream, bool reset);
+
+/** Replaces the socket of a stream and closes the old one. @retval <0  the stream has
+ * its old one, which is no longer watched. */
+int m0_tcp__stream_fd_set(struct m0_tcp_stream *stream, int fd);
+
+/* -- tcp_dial.c ------------------------------------------------------------ */
+
+/** Connects a stream of which the dial of a pipe has failed. On failure, the
+ * stream is of no use. */
+int m0_tcp__dial_instead(struct m0_tcp_stream *stream,
+			 const struct m0_near *near);
+
+#endif /* M0_SRC_LND_TCP_NEAR_INTERNAL_H */
