@@ -52,7 +52,8 @@ static void near_look(struct m0_tcp_stream *stream)
 
 	if (!stream->tcs_in_paused && m0_tcp__near_has_input(stream))
 		m0_tcp__stream_in_add(stream);
-	if (near->nea_out_waits && m0_pipe_has(&near->nea_pipe, M0_PIPE_SPACE)) {
+	if (near->nea_out_waits &&
+	    m0_pipe_has(&near->nea_pipe, M0_PIPE_SPACE)) {
 		near->nea_out_waits = false;
 		m0_tcp__stream_out_add(stream);
 	}

@@ -110,8 +110,7 @@ static struct m0_near *near_make(void)
 static int mem_make(struct m0_near *near)
 {
 	void *own;
-	int   fd = m0_os_shm_make("colibri-pipe", MEM_BYTES, M0_OS_SHM_OWN,
-				  &own);
+	int fd = m0_os_shm_make("colibri-pipe", MEM_BYTES, M0_OS_SHM_OWN, &own);
 
 	if (fd < 0)
 		return fd;
@@ -389,9 +388,10 @@ static void accepted(struct m0_tcp_stream      *stream,
 	void                   *user;
 
 	io->tci_current = stream;
-	user = io->tci_streams.sts_up->stu_accepted(
-		io->tci_streams.sts_owner, tcp->tcl_listener,
-		&stream->tcs_local, remote, &stream->tcs_stream);
+	user = io->tci_streams.sts_up->stu_accepted(io->tci_streams.sts_owner,
+						    tcp->tcl_listener,
+						    &stream->tcs_local, remote,
+						    &stream->tcs_stream);
 	if (io->tci_current == stream && user == NULL)
 		m0_tcp__stream_free(stream, false);
 	else if (io->tci_current == stream)

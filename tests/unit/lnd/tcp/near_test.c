@@ -271,11 +271,10 @@ static void wrong_answers_end_in_tcp(void **state)
 		int peer;
 
 		fake_open("127.0.0.1", NULL);
-		assert_int_equal(bind(fd, (struct sockaddr *)&sa,
-				      name_of(&sa,
-					      fake.fs_listener.slr_addr
-						      .sa_port)),
-				 0);
+		assert_int_equal(
+			bind(fd, (struct sockaddr *)&sa,
+			     name_of(&sa, fake.fs_listener.slr_addr.sa_port)),
+			0);
 		assert_int_equal(listen(fd, 1), 0);
 		m0_tcp__io(fake.fs_io)->tci_cfg.sic_same_host = true;
 		ours = fake_dial();
@@ -360,9 +359,10 @@ static void foe_call(struct foe *foe)
 
 	M0_SET0(foe);
 	foe->f_sock = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	assert_int_equal(connect(foe->f_sock, (struct sockaddr *)&sa,
-				 name_of(&sa, fake.fs_listener.slr_addr.sa_port)),
-			 0);
+	assert_int_equal(
+		connect(foe->f_sock, (struct sockaddr *)&sa,
+			name_of(&sa, fake.fs_listener.slr_addr.sa_port)),
+		0);
 	foe->f_mem = -1;
 	foe->f_other_mem = -1;
 }
@@ -479,10 +479,10 @@ static void wrong_introductions_are_refused(void **state)
 	fake_open("127.0.0.1", &near_cfg);
 	mem = m0_os_shm_make("foe", MEM_BYTES, M0_OS_SHM_OWN, &own);
 	assert_true(mem >= 0);
-#define REFUSED(field, value, fd)              \
-	do {                                   \
-		hello = hello_good();          \
-		hello.field = (value);         \
+#define REFUSED(field, value, fd)               \
+	do {                                    \
+		hello = hello_good();           \
+		hello.field = (value);          \
 		hello_is_refused(&hello, (fd)); \
 	} while (0)
 	REFUSED(h_magic, 1, mem);
