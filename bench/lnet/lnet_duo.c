@@ -64,6 +64,13 @@ struct bench_duo {
 	sem_t            d_over;
 };
 
+static bool same_host;
+
+void bench_duo_same_host(bool on)
+{
+	same_host = on;
+}
+
 static void must(int rc, const char *what)
 {
 	if (rc != 0)
@@ -268,6 +275,7 @@ static void node_open(struct bench_duo *d, unsigned at)
 	cfg.lc_accept = M0_LNET_ACCEPT_ALL;
 	cfg.lc_src_port_max = 0;
 	cfg.lc_src_port_min = 0;
+	cfg.lc_same_host = same_host;
 	cfg.lc_inline = d->d_drive != BENCH_THREADS;
 	cfg.lc_spin_ns = (int64_t)(bench_opt.o_spin_ns < SPIN_MAX_NS
 					   ? bench_opt.o_spin_ns

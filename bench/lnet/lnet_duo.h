@@ -45,6 +45,8 @@ struct bench_duo *bench_duo_open_far(enum bench_drive     drive,
 				     enum bench_op op, size_t bytes,
 				     unsigned flight, unsigned credits,
 				     bool cut);
+/** Nodes that are opened from now on connect through shared memory, or over TCP. */
+void bench_duo_same_host(bool on);
 /** Compares, closes. */
 void              bench_duo_close(struct bench_duo *duo);
 struct bench_case bench_duo_case(struct bench_duo *duo, const char *name);

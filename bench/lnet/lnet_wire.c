@@ -15,6 +15,7 @@ static const char usage[] =
 	"  ping poll|block           64 B one way: raw, lnet\n"
 	"  rate FLIGHT [CREDITS]     64 B PUTs, polled: raw, lnet\n"
 	"  bulk BYTES FLIGHT poll|block  raw, put, get\n"
+	"  host ping|rate|put|get BYTES FLIGHT  through shared memory: tcp, host\n"
 	"  idle PEERS SECONDS KEEPALIVE_MS  a node with so many peers\n"
 	"  do put|ack|get|ping FLIGHT NR [BYTES]  that many, untimed, for "
 	"counters";
@@ -123,6 +124,29 @@ static void do_some(const char *op, unsigned flight, uint64_t nr, size_t bytes)
 	bench_duo_close(d);
 }
 
+/** Polled nodes over TCP and through shared memory. */
+static void do_host(const char *op, size_t bytes, unsigned flight)
+{
+	enum bench_op        what = strcmp(op, "rate") == 0  ? BENCH_PUT
+				    : strcmp(op, "put") == 0 ? BENCH_PUT_ACK
+							     : op_of(op);
+	struct bench_worker *w = worker_make(true);
+	struct bench_duo    *tcp =
+		bench_duo_open(BENCH_POLLED, w, what, bytes, flight, flight);
+	struct bench_duo *host;
+
+	bench_duo_same_host(true);
+	host = bench_duo_open(BENCH_POLLED, w, what, bytes, flight, flight);
+	struct bench_case c[] = { bench_duo_case(tcp, "tcp"),
+				  bench_duo_case(host, "host") };
+
+	bench_turns(c, 2);
+	bench_duo_calls(tcp, "tcp");
+	bench_duo_calls(host, "host");
+	bench_duo_close(tcp);
+	bench_duo_close(host);
+}
+
 int main(int argc, char **argv)
 {
 	int         i = bench_options(argc, argv, usage);
@@ -142,6 +166,9 @@ int main(int argc, char **argv)
 	else if (strcmp(test, "idle") == 0 && atoi(arg[0]) > 0)
 		bench_idle((unsigned)atoi(arg[0]), atof(arg[1]),
 			   strtoull(arg[2], NULL, 0));
+	else if (strcmp(test, "host") == 0 && atoi(arg[1]) > 0 &&
+		 atoi(arg[2]) > 0)
+		do_host(arg[0], (size_t)atoi(arg[1]), (unsigned)atoi(arg[2]));
 	else if (strcmp(test, "do") == 0 && atoi(arg[1]) > 0)
 		do_some(arg[0], (unsigned)atoi(arg[1]),
 			strtoull(arg[2], NULL, 0), strtoul(arg[3], NULL, 0));
