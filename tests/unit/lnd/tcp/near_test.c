@@ -18,6 +18,7 @@
 enum {
 	MIB = 1 << 20,
 	HELLO_BYTES = 96,
+	NOBODY = 65534,
 	MEM_BYTES = (sizeof(struct m0_pipe_mem) + 4095) / 4096 * 4096
 };
 
@@ -209,6 +210,33 @@ static void polling_makes_no_call(void **state)
 	fake_free(ours);
 }
 
+/* More pipes than one pass looks at: none is forgotten. */
+static void many_pipes_are_looked_at_in_turns(void **state)
+{
+	enum {
+		PAIRS = 3 * M0_NEAR_LOOKS_MAX / 2
+	};
+	struct m0_sock_conn *ours[PAIRS];
+	struct m0_sock_conn *theirs[PAIRS];
+	int                  round;
+	int                  i;
+
+	(void)state;
+	fake_open("127.0.0.1", &near_cfg);
+	for (i = 0; i < PAIRS; ++i)
+		ours[i] = fake_pair(&theirs[i]);
+	assert_int_equal(m0_tcp__io(fake.fs_io)->tci_nears_nr, 2 * PAIRS);
+	for (round = 1; round <= 3; ++round) {
+		for (i = 0; i < PAIRS; ++i)
+			fake_send(ours[i], 100);
+		for (i = 0; i < PAIRS; ++i)
+			fake_until(theirs[i]->fc_in == (size_t)round * 100);
+	}
+	fake_close();
+	for (i = 0; i < PAIRS; ++i)
+		fake_free(ours[i]);
+}
+
 /* -- TCP instead ----------------------------------------------------------- */
 
 static void switch_turns_it_off(void **state)
@@ -296,6 +324,44 @@ static void wrong_answers_end_in_tcp(void **state)
 		fake_close();
 		fake_free(ours);
 	}
+}
+
+/* Credentials are those of the time of listen() and connect(). */
+static void user_set(uid_t uid)
+{
+	if (getuid() == 0)
+		assert_int_equal(seteuid(uid), 0);
+}
+
+/* Another user has taken the name: nothing is sent to it. */
+static void other_users_name_is_not_used(void **state)
+{
+	struct sockaddr_un   sa;
+	struct m0_sock_conn *ours;
+	char                 byte;
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int peer;
+
+	(void)state;
+	if (getuid() != 0)
+		skip();
+	fake_open("127.0.0.1", NULL);
+	assert_int_equal(bind(fd, (struct sockaddr *)&sa,
+			      name_of(&sa, fake.fs_listener.slr_addr.sa_port)),
+			 0);
+	user_set(NOBODY);
+	assert_int_equal(listen(fd, 1), 0);
+	user_set(0);
+	m0_tcp__io(fake.fs_io)->tci_cfg.sic_same_host = true;
+	ours = fake_dial();
+	fake_until(ours->fc_is_dialled);
+	assert_true(ours->fc_stream->stm_fell_back);
+	peer = accept(fd, NULL, NULL);
+	assert_int_equal(recv(peer, &byte, 1, 0), 0);
+	(void)close(peer);
+	(void)close(fd);
+	fake_close();
+	fake_free(ours);
 }
 
 /* The name is taken: the node works over TCP. */
@@ -508,6 +574,43 @@ static void wrong_introductions_are_refused(void **state)
 	fake_close();
 }
 
+/* A process of another user gets no answer. */
+static void other_user_is_refused(void **state)
+{
+	struct hello hello = hello_good();
+	struct foe   foe;
+	char         byte;
+	void        *own;
+
+	(void)state;
+	if (getuid() != 0)
+		skip();
+	fake_open("127.0.0.1", &near_cfg);
+	foe.f_mem = m0_os_shm_make("foe", MEM_BYTES, M0_OS_SHM_OWN, &own);
+	foe.f_sock = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	{
+		struct sockaddr_un sa;
+		socklen_t len = name_of(&sa, fake.fs_listener.slr_addr.sa_port);
+
+		user_set(NOBODY);
+		assert_int_equal(
+			connect(foe.f_sock, (struct sockaddr *)&sa, len), 0);
+		user_set(0);
+	}
+	foe_hello(&foe, &hello, foe.f_mem);
+	while (recv(foe.f_sock, &byte, 1, MSG_DONTWAIT) < 0 &&
+	       errno == EAGAIN) {
+		(void)fake_step();
+		fake_sleep();
+	}
+	assert_int_equal(fake.fs_accepted_nr, 0);
+	assert_int_equal(m0_tcp__io(fake.fs_io)->tci_greeting_nr, 0);
+	(void)close(foe.f_sock);
+	(void)close(foe.f_mem);
+	m0_os_shm_unmap(own, MEM_BYTES);
+	fake_close();
+}
+
 /* Neighbours that say nothing do not keep others out. */
 static void silent_neighbours_are_bounded(void **state)
 {
@@ -618,12 +721,15 @@ int main(void)
 		cmocka_unit_test(ends_within_the_stream_are_told),
 		cmocka_unit_test(hangup_within_a_call_is_safe),
 		cmocka_unit_test(polling_makes_no_call),
+		cmocka_unit_test(many_pipes_are_looked_at_in_turns),
 		cmocka_unit_test(switch_turns_it_off),
 		cmocka_unit_test(peer_without_it_is_dialled_over_tcp),
 		cmocka_unit_test(wrong_answers_end_in_tcp),
+		cmocka_unit_test(other_users_name_is_not_used),
 		cmocka_unit_test(taken_name_is_no_error),
 		cmocka_unit_test(neighbour_cannot_write),
 		cmocka_unit_test(wrong_introductions_are_refused),
+		cmocka_unit_test(other_user_is_refused),
 		cmocka_unit_test(silent_neighbours_are_bounded),
 		cmocka_unit_test(garbage_ends_the_stream),
 		cmocka_unit_test(flood_of_bells_is_harmless),
