@@ -28,7 +28,7 @@ enum {
 	MSGS_MAX = 256,
 	BYTES_MAX = 1 << 20,
 	LIMIT_S = 30,
-	/** That the sock driver makes: one of each type. */
+	/** Connections of the sock driver, one of each type. */
 	CONNS_NR = 3
 };
 
