@@ -47,6 +47,9 @@ struct m0_streams_cfg {
 	/** Streams to nodes of this host take another way than through the network,
 	 * if both sides have one. */
 	bool sic_same_host;
+	/** A node of this host that connects that way and does not introduce itself is
+	 * dropped after so long; 0: never. */
+	m0_time_t sic_accept_timeout_ns;
 };
 
 /** System calls that read, and that wrote. */

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Two processes of one host with --same-host=on: what takes which way, and ends of peers."""
 import json
+import os
 import signal
+import socket
 import time
 
 import cli
@@ -108,6 +110,16 @@ class SameHost(cli.Case):
         deadline = time.monotonic() + cli.PATIENCE
         while one.run('ping', self.nid(2)).returncode != 0:
             self.assertLess(time.monotonic(), deadline)
+
+    def test_silent_neighbour_is_dropped(self):
+        """After lc_accept_timeout_ms, which is 5 s by default."""
+        self.node(1)
+        with socket.socket(socket.AF_UNIX) as sock:
+            sock.connect(f'\0colibri/{os.geteuid()}/{lnet.address(1)}/{self.port}')
+            sock.settimeout(cli.PATIENCE)
+            began = time.monotonic()
+            self.assertEqual(sock.recv(1), b'')
+            self.assertGreater(time.monotonic() - began, 4)
 
     def test_bulk_arrives_whole(self):
         """perf checks what arrives."""

@@ -55,6 +55,7 @@ static int streams_make(struct m0_streams **ret, const struct m0_lnd_env *env)
 		    .sic_sndbuf_bytes = cfg->lc_sndbuf_bytes,
 		    .sic_rcvbuf_bytes = cfg->lc_rcvbuf_bytes,
 		    .sic_same_host = cfg->lc_same_host,
+		    .sic_accept_timeout_ns = ms(cfg->lc_accept_timeout_ms),
 	};
 
 	memcpy(icfg.sic_congestion, cfg->lc_congestion,

@@ -228,7 +228,7 @@ static void near_open(struct m0_tcp_stream *stream)
 
 	stream->tcs_dials = false;
 	stream->tcs_stream.stm_is_near = true;
-	m0_list_add_tail(&io->tci_nears, &stream->tcs_near->nea_link);
+	m0_list_move_tail(&io->tci_nears, &stream->tcs_near->nea_link);
 	++io->tci_nears_nr;
 }
 
@@ -239,8 +239,8 @@ void m0_tcp__near_free(struct m0_tcp_stream *stream, bool reset)
 
 	if (near == NULL)
 		return;
-	if (m0_list_link_is_in(&near->nea_link)) {
-		m0_list_del(&near->nea_link);
+	m0_list_del(&near->nea_link);
+	if (stream->tcs_stream.stm_is_near) {
 		--io->tci_nears_nr;
 		m0_pipe_end(&near->nea_pipe,
 			    reset ? M0_PIPE_RESET : M0_PIPE_CLOSED);
@@ -466,7 +466,32 @@ static void caller_take(struct m0_tcp_listener *tcp, int fd)
 	near->nea_stream = stream;
 	stream->tcs_near = near;
 	stream->tcs_local = tcp->tcl_listener->slr_addr;
+	near->nea_deadline =
+		io->tci_cfg.sic_accept_timeout_ns == 0
+			? M0_TIME_NEVER
+			: m0_time_add(io->tci_now,
+				      io->tci_cfg.sic_accept_timeout_ns);
+	m0_list_add_tail(&io->tci_greeting, &near->nea_link);
 	++io->tci_greeting_nr;
+}
+
+m0_time_t m0_tcp__nears_deadline(const struct m0_tcp_io *io)
+{
+	struct m0_list_link *link = m0_list_first(&io->tci_greeting);
+
+	return link == NULL ? M0_TIME_NEVER
+			    : m0_list_entry(link, struct m0_near, nea_link)
+				      ->nea_deadline;
+}
+
+void m0_tcp__nears_expire(struct m0_tcp_io *io)
+{
+	while (m0_tcp__nears_deadline(io) <= io->tci_now)
+		m0_tcp__stream_free(
+			m0_list_entry(m0_list_first(&io->tci_greeting),
+				      struct m0_near, nea_link)
+				->nea_stream,
+			false);
 }
 
 static void near_accept(struct m0_tcp_listener *tcp)

@@ -27,10 +27,13 @@ struct m0_near {
 	struct m0_pipe            nea_pipe;
 	struct m0_pipe_mem       *nea_own;
 	const struct m0_pipe_mem *nea_other;
-	struct m0_list_link       nea_link;
-	struct m0_tcp_stream     *nea_stream;
+	/** In tci_greeting, or tci_nears. */
+	struct m0_list_link   nea_link;
+	struct m0_tcp_stream *nea_stream;
 	/** Where it was accepted; NULL: this side has dialled. */
 	struct m0_tcp_listener *nea_listener;
+	/** It is to have introduced itself by then. */
+	m0_time_t nea_deadline;
 	/** For TCP, if there is no pipe to the peer. */
 	struct m0_host_addr nea_to;
 	uint16_t            nea_port_min;
@@ -92,6 +95,10 @@ struct m0_tcp_stream *m0_tcp__near_dial(struct m0_tcp_io          *io,
  * @retval false  not yet, or the stream is gone.
  */
 bool m0_tcp__near_greeted(struct m0_tcp_stream *stream);
+/** Drops accepted streams that have not introduced themselves in time. */
+void m0_tcp__nears_expire(struct m0_tcp_io *io);
+/** @return when the next one is due; M0_TIME_NEVER. */
+m0_time_t m0_tcp__nears_deadline(const struct m0_tcp_io *io);
 /** Ends and frees what is not TCP. */
 void m0_tcp__near_free(struct m0_tcp_stream *stream, bool reset);
 

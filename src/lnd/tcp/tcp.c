@@ -204,6 +204,8 @@ static bool tcp_pass(struct m0_reactor_source *src, m0_time_t now)
 		m0_tcp__accept(io);
 	if (hot == NULL)
 		in_turn(io);
+	if (M0_UNLIKELY(io->tci_greeting_nr > 0))
+		m0_tcp__nears_expire(io);
 	return has_input(io);
 }
 
@@ -248,6 +250,7 @@ static m0_time_t tcp_wait(struct m0_reactor_source *src, m0_time_t deadline)
 		m0_tcp__nears_look(io);
 	else
 		m0_tcp__nears_sleep(io);
+	deadline = min64u(deadline, m0_tcp__nears_deadline(io));
 	return io->tci_pause_until == 0 ? deadline
 					: min64u(deadline, io->tci_pause_until);
 }
@@ -349,6 +352,7 @@ static int tcp_create(struct m0_streams **ret, struct m0_reactor *reactor,
 	m0_list_init(&io->tci_out);
 	m0_list_init(&io->tci_seen);
 	m0_list_init(&io->tci_nears);
+	m0_list_init(&io->tci_greeting);
 	m0_list_init(&io->tci_all);
 	m0_list_init(&io->tci_listeners);
 	m0_list_init(&io->tci_callers);

@@ -69,8 +69,9 @@ struct m0_tcp_io {
 	/** Streams with a pipe to a node of this host; nea_link. */
 	struct m0_list tci_nears;
 	unsigned       tci_nears_nr;
-	/** Accepted, and have not introduced themselves. */
-	unsigned tci_greeting_nr;
+	/** Accepted, and have not introduced themselves, the oldest first; nea_link. */
+	struct m0_list tci_greeting;
+	unsigned       tci_greeting_nr;
 	/** Their peers were told that this node sleeps. */
 	bool tci_nears_sleep;
 	/** Streams in all. */

@@ -6,6 +6,7 @@
 #include "unit/lnd/tcp/fake_sock.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -637,6 +638,45 @@ static void silent_neighbours_are_bounded(void **state)
 	fake_free(ours);
 }
 
+/* Those who introduce themselves in time stay; a node that sleeps wakes for the
+ * others. */
+static void silent_neighbours_are_dropped_in_time(void **state)
+{
+	const struct m0_streams_cfg cfg = { .sic_same_host = true,
+					    .sic_accept_timeout_ns =
+						    50 * M0_TIME_ONE_MSEC };
+	struct m0_tcp_io           *io;
+	struct foe                  honest;
+	struct foe                  foes[M0_NEAR_GREETING_MAX];
+	struct pollfd               fd = { .events = POLLIN };
+	m0_time_t                   began;
+	size_t                      i;
+
+	(void)state;
+	fake_open("127.0.0.1", &cfg);
+	io = m0_tcp__io(fake.fs_io);
+	foe_open(&honest);
+	began = m0_time_now();
+	for (i = 0; i < ARRAY_SIZE(foes); ++i)
+		foe_call(&foes[i]);
+	fake_until(io->tci_greeting_nr == M0_NEAR_GREETING_MAX);
+	assert_true(io->tci_source.rts_ops->rtso_wait(&io->tci_source,
+						      M0_TIME_NEVER) <=
+		    m0_time_add(m0_time_now(), cfg.sic_accept_timeout_ns));
+	fake_until(io->tci_greeting_nr == 0);
+	assert_true(m0_time_sub(m0_time_now(), began) >=
+		    cfg.sic_accept_timeout_ns);
+	for (i = 0; i < ARRAY_SIZE(foes); ++i) {
+		fd.fd = foes[i].f_sock;
+		assert_int_equal(poll(&fd, 1, 0), 1);
+		foe_leave(&foes[i]);
+	}
+	assert_int_equal(honest.f_conn->fc_status, FAKE_OPEN);
+	foe_leave(&honest);
+	fake_until(honest.f_conn->fc_broken_nr == 1);
+	fake_close();
+}
+
 static void garbage_ends_the_stream(void **state)
 {
 	struct foe foe;
@@ -731,6 +771,7 @@ int main(void)
 		cmocka_unit_test(wrong_introductions_are_refused),
 		cmocka_unit_test(other_user_is_refused),
 		cmocka_unit_test(silent_neighbours_are_bounded),
+		cmocka_unit_test(silent_neighbours_are_dropped_in_time),
 		cmocka_unit_test(garbage_ends_the_stream),
 		cmocka_unit_test(flood_of_bells_is_harmless),
 	};
