@@ -102,6 +102,28 @@ static void full_ring_loses_nothing(void **state)
 	fake_free(ours);
 }
 
+/* Nothing else leaves until an offer is taken, so small pieces go through the ring. */
+static void only_large_pieces_are_offered(void **state)
+{
+	static const size_t  sizes[] = { 128 << 10, 256 << 10 };
+	struct m0_sock_conn *ours;
+	struct m0_sock_conn *theirs;
+	size_t               i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(sizes); ++i) {
+		fake_open("127.0.0.1", &near_cfg);
+		fake.fs_model.fc_out_seg = sizes[i];
+		ours = fake_pair(&theirs);
+		fake_send(theirs, MIB);
+		fake_until(ours->fc_in == MIB);
+		assert_int_equal(ours->fc_counts.stc_offer_bytes,
+				 i == 0 ? 0 : MIB);
+		fake_close();
+		fake_free(ours);
+	}
+}
+
 /* A sender is done with an offer when the reader has taken it. */
 static void paused_offer_waits(void **state)
 {
@@ -756,6 +778,7 @@ int main(void)
 		cmocka_unit_test(bytes_arrive_both_ways),
 		cmocka_unit_test(ip6_works),
 		cmocka_unit_test(full_ring_loses_nothing),
+		cmocka_unit_test(only_large_pieces_are_offered),
 		cmocka_unit_test(paused_offer_waits),
 		cmocka_unit_test(end_comes_after_the_bytes),
 		cmocka_unit_test(ends_within_the_stream_are_told),
