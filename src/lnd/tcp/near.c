@@ -278,11 +278,21 @@ ssize_t m0_tcp__near_in(struct m0_tcp_stream *stream, const struct iovec *iov,
 
 /* -- out ------------------------------------------------------------------- */
 
-static bool is_offered(const struct m0_near *near, const struct iovec *iov)
+/* @return pieces at the head that are offered together; 0: what comes first goes into
+ * the ring. */
+static unsigned offered_nr(const struct m0_near *near, const struct iovec *iov,
+			   unsigned nr)
 {
-	return iov->iov_len >= M0_NEAR_OFFER_BYTES &&
-	       iov->iov_len <= M0_PIPE_OFFER_BYTES_MAX &&
-	       m0_pipe_copies(&near->nea_pipe);
+	size_t   all = 0;
+	unsigned i;
+
+	for (i = 0; i < nr && iov[i].iov_len >= M0_NEAR_PIECE_BYTES &&
+		    iov[i].iov_len <= M0_PIPE_OFFER_BYTES_MAX;
+	     ++i)
+		all += iov[i].iov_len;
+	return all >= M0_NEAR_OFFER_BYTES && m0_pipe_copies(&near->nea_pipe)
+		       ? i
+		       : 0;
 }
 
 /* Offers pieces that follow each other: no message begins in between, since a header
@@ -292,7 +302,8 @@ static void pieces_offer(struct m0_near *near, const struct iovec *iov,
 {
 	unsigned i;
 
-	for (i = 0; i < nr && is_offered(near, &iov[i]); ++i) {
+	nr = offered_nr(near, iov, nr);
+	for (i = 0; i < nr; ++i) {
 		if (m0_pipe_offer_put(&near->nea_pipe, 0,
 				      (uintptr_t)iov[i].iov_base,
 				      (uint32_t)iov[i].iov_len) != 0)
@@ -309,7 +320,7 @@ static ssize_t pieces_put(struct m0_near *near, const struct iovec *iov,
 	ssize_t  part;
 	unsigned i;
 
-	for (i = 0; i < nr && !is_offered(near, &iov[i]); ++i) {
+	for (i = 0; i < nr && offered_nr(near, &iov[i], nr - i) == 0; ++i) {
 		part = m0_pipe_put(&near->nea_pipe, iov[i].iov_base,
 				   iov[i].iov_len);
 		if (part < 0)

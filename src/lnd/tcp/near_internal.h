@@ -14,9 +14,10 @@
 #include "ring/pipe.h"
 
 enum {
-	/** A piece of at least so many bytes is offered, if the peer can copy it.
-	 * Nothing else leaves until an offer is taken, while the next pieces follow
+	/** Pieces of at least PIECE bytes that follow each other are offered if they
+	 * are OFFER bytes in all, and the peer can copy them. Nothing else leaves until an offer is taken, while the next pieces follow
 	 * in the ring, so for less two copies take less time. */
+	M0_NEAR_PIECE_BYTES = 32 << 10,
 	M0_NEAR_OFFER_BYTES = 192 << 10,
 	/** Streams with a pipe that a pass looks at. */
 	M0_NEAR_LOOKS_MAX = 64,

@@ -102,23 +102,32 @@ static void full_ring_loses_nothing(void **state)
 	fake_free(ours);
 }
 
-/* Nothing else leaves until an offer is taken, so small pieces go through the ring. */
-static void only_large_pieces_are_offered(void **state)
+/* Nothing else leaves until an offer is taken, so what is small goes through the ring:
+ * a piece of few bytes, and pieces that are few bytes in all. */
+static void only_much_is_offered(void **state)
 {
-	static const size_t  sizes[] = { 128 << 10, 256 << 10 };
+	static const struct {
+		size_t bytes;
+		size_t seg;
+		bool   is_offered;
+	} sends[] = {
+		{ 128 << 10, MIB, false }, { 160 << 10, 40 << 10, false },
+		{ 256 << 10, MIB, true },  { 256 << 10, 64 << 10, true },
+		{ MIB, 16 << 10, false },
+	};
 	struct m0_sock_conn *ours;
 	struct m0_sock_conn *theirs;
 	size_t               i;
 
 	(void)state;
-	for (i = 0; i < ARRAY_SIZE(sizes); ++i) {
+	for (i = 0; i < ARRAY_SIZE(sends); ++i) {
 		fake_open("127.0.0.1", &near_cfg);
-		fake.fs_model.fc_out_seg = sizes[i];
+		fake.fs_model.fc_out_seg = sends[i].seg;
 		ours = fake_pair(&theirs);
-		fake_send(theirs, MIB);
-		fake_until(ours->fc_in == MIB);
+		fake_send(theirs, sends[i].bytes);
+		fake_until(ours->fc_in == sends[i].bytes);
 		assert_int_equal(ours->fc_counts.stc_offer_bytes,
-				 i == 0 ? 0 : MIB);
+				 sends[i].is_offered ? sends[i].bytes : 0);
 		fake_close();
 		fake_free(ours);
 	}
@@ -778,7 +787,7 @@ int main(void)
 		cmocka_unit_test(bytes_arrive_both_ways),
 		cmocka_unit_test(ip6_works),
 		cmocka_unit_test(full_ring_loses_nothing),
-		cmocka_unit_test(only_large_pieces_are_offered),
+		cmocka_unit_test(only_much_is_offered),
 		cmocka_unit_test(paused_offer_waits),
 		cmocka_unit_test(end_comes_after_the_bytes),
 		cmocka_unit_test(ends_within_the_stream_are_told),
