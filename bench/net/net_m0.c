@@ -45,6 +45,7 @@ static void node_open(struct net_m0 *m, int side)
 	/* As many as an application may have queued: a window of the sender. */
 	cfg.lc_peer_credits = PEER_CREDITS;
 	cfg.lc_inline = m->m_polled;
+	cfg.lc_same_host = net_m0_is_near(m);
 	cfg.lc_spin_ns = (int64_t)(bench_opt.o_spin_ns < SPIN_MAX_NS
 					   ? bench_opt.o_spin_ns
 					   : SPIN_MAX_NS);
@@ -71,7 +72,7 @@ static void side_open(void *arg, int side)
 		bench_die("no memory");
 	memset(s, 0, sizeof(*s));
 	must(m0_net_init(), "init");
-	if (strcmp(m->m_xprt, "lnet") == 0) {
+	if (strcmp(m->m_xprt, "mem") != 0) {
 		node_open(m, side);
 		xprt = &m0_lnet_xprt;
 	}
@@ -82,6 +83,11 @@ static void side_open(void *arg, int side)
 	address(m, 1 - side, text);
 	bench_side_meet(s, text);
 	m->m_side[side] = s;
+}
+
+bool net_m0_is_near(const struct net_m0 *m)
+{
+	return strcmp(m->m_xprt, "near") == 0;
 }
 
 void net_m0_stop(struct net_m0 *m, int side)

@@ -13,7 +13,7 @@ struct net_m0 {
 	enum world_kind m_kind;
 	/** Inline machines that are polled; else the library's threads. */
 	bool m_polled;
-	/** The transport: mem, lnet. */
+	/** The transport: mem, lnet; near: lnet through shared memory. */
 	const char *m_xprt;
 	unsigned    m_port;
 	/** In two processes each has one of them. */
@@ -26,6 +26,8 @@ struct net_m0 {
 struct world_play net_m0_play(struct net_m0 *m);
 /** Ends a side's machine, so that no buffer is queued any more. */
 void net_m0_stop(struct net_m0 *m, int side);
+
+bool net_m0_is_near(const struct net_m0 *m);
 
 static inline bool net_m0_is_async(const struct net_m0 *m)
 {

@@ -14,12 +14,14 @@
 
 static const char usage[] =
 	"netbench [-t SLICE_S] [-n SLICES] [-c CPU,CPU] [-s SPIN_NS] XPRT TEST\n"
-	"  XPRT: lnet, two processes; mem, two threads; raw, sockets alone\n"
+	"  XPRT: lnet, two processes; near, the same through shared memory;\n"
+	"        mem, two threads; raw, sockets alone\n"
 	"  ping poll|block               64 B one way: raw, m0\n"
 	"  ping-many poll|block          64 B one way, many in a receive buffer\n"
 	"  rate                          64 B, 64 queued, polled: raw, m0\n"
 	"  rate-many                     64 B one way, many in a receive buffer\n"
-	"  bulk BYTES FLIGHT poll|block  raw.put, raw.get, put, get\n"
+	"  bulk BYTES FLIGHT poll|block  raw.put, raw.get, put, get; near: copy,\n"
+	"                                put, get; copy is memcpy\n"
 	"netbench ... [XPRT] do WHAT NR [BYTES FLIGHT]\n"
 	"                                so many round trips, untimed, one process in\n"
 	"                                turns, for counters; WHAT: ping,\n"
@@ -136,10 +138,70 @@ static void bulk_raw_add(size_t bytes, unsigned flight)
 	raw_add("raw.get", how);
 }
 
+/** Copies from memory to memory, as a receiver would that has mapped both. */
+struct copies {
+	size_t   cp_bytes;
+	unsigned cp_bufs_nr;
+	char    *cp_from;
+	char    *cp_to;
+};
+
+static struct copies copies;
+
+static void copy_prepare(void *arg)
+{
+	(void)arg;
+}
+
+/** After the sides have parted: pages that two processes have are no good. */
+static void copy_open(void *arg, int side)
+{
+	size_t all = copies.cp_bytes * copies.cp_bufs_nr;
+
+	(void)arg;
+	if (side == 1)
+		return;
+	copies.cp_from = bench_huge(all);
+	copies.cp_to = bench_huge(all);
+	memset(copies.cp_from, 's', all);
+}
+
+static void copy_close(void *arg, int side)
+{
+	(void)arg;
+	(void)side;
+}
+
+static uint64_t copy_run(void *arg, uint64_t nr)
+{
+	(void)arg;
+	for (uint64_t i = 0; i < nr; i++) {
+		size_t at = i % copies.cp_bufs_nr * copies.cp_bytes;
+
+		memcpy(copies.cp_to + at, copies.cp_from + at, copies.cp_bytes);
+		__asm__ volatile("" ::: "memory");
+	}
+	return nr;
+}
+
+static void copy_add(size_t bytes, unsigned flight)
+{
+	copies.cp_bytes = bytes;
+	copies.cp_bufs_nr = flight == 1 ? 2 : flight;
+	plays[plays_nr++] = (struct world_play){ .wp_prepare = &copy_prepare,
+						 .wp_open = &copy_open,
+						 .wp_close = &copy_close };
+	cases[cases_nr++] =
+		(struct bench_case){ .c_name = "copy", .c_run = &copy_run };
+}
+
 static void do_bulk(size_t bytes, unsigned flight)
 {
 	m0_add();
-	bulk_raw_add(bytes, flight);
+	if (net_m0_is_near(&m0))
+		copy_add(bytes, flight);
+	else
+		bulk_raw_add(bytes, flight);
 	if (has_m0()) {
 		bulk_add("put", bytes, flight);
 		bulk_add("get", bytes, flight);
