@@ -70,7 +70,7 @@ static void rc_check(struct story *sto, ssize_t rc)
 
 static void act_write(struct story *sto, struct fuzz_in *in)
 {
-	size_t   at = fuzz_number(in, 2) %
+	size_t at = fuzz_number(in, 2) %
 		    (offsetof(struct m0_pipe_mem, pim_ring) - 8);
 	uint64_t number = fuzz_number(in, 8);
 
@@ -94,12 +94,12 @@ static void act_offer(struct story *sto, struct fuzz_in *in)
 	struct m0_pipe_mem *other = sto->sto_other;
 
 	other->pim_offers[other->pim_offers_put % M0_PIPE_OFFERS_MAX] =
-		(struct m0_pipe_offer){ .pof_at = other->pim_put +
-						  fuzz_byte(in) - 1U,
-					.pof_place = fuzz_number(in, 8),
-					.pof_bytes =
-						(uint32_t)fuzz_number(in, 4),
-					.pof_region = fuzz_byte(in) };
+		(struct m0_pipe_offer){
+			.pof_at = other->pim_put + fuzz_byte(in) - 1U,
+			.pof_place = fuzz_number(in, 8),
+			.pof_bytes = (uint32_t)fuzz_number(in, 4),
+			.pof_region = fuzz_byte(in)
+		};
 	++other->pim_offers_put;
 }
 
