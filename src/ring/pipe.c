@@ -272,14 +272,14 @@ int m0_pipe_next(struct m0_pipe *pipe, size_t *ret)
 		return -EPROTO;
 	next = seen_next(pipe, ret);
 	if (next == M0_PIPE_BYTES)
-		return next;
+		return (int)next;
 	/* The state first: what was put before the end is found. */
 	state = state_of(pipe);
 	if (put_look(pipe) != 0 || offer_look(pipe) != 0)
 		return -EPROTO;
 	next = seen_next(pipe, ret);
 	if (M0_LIKELY(state == M0_PIPE_OPEN) || next == M0_PIPE_BYTES)
-		return next;
+		return (int)next;
 	if (state > M0_PIPE_RESET)
 		return flaw(pipe, "state", state, M0_PIPE_RESET);
 	return state == M0_PIPE_RESET ? -ECONNRESET : M0_PIPE_END;
