@@ -153,8 +153,8 @@ int m0_lnet__rules_apply(const struct m0_lnet__policies *pol,
 		    !row_is_news(row, lpp))
 			continue;
 		*cost += ROW_RULE;
-		if (m0_lnet_nid_range_has(&row->row_rule->lpu_udsp.lud_dst,
-					  nid))
+		if (m0_lnet__range_bits_have(&row->row_rule->lpu_udsp.lud_dst,
+					     &row->row_rule->lpu_bits, nid))
 			rc = row_apply(row, lpp);
 	}
 	*cost += pol->lpc_nr;
@@ -186,7 +186,8 @@ uint64_t m0_lnet__rules_ni_priority(const struct m0_lnet__policies *pol,
 		if (row->row_kind > ROW_SRC_NET || !row_may_have(row, &key))
 			continue;
 		*cost += ROW_RULE;
-		if (!m0_lnet_nid_range_has(&udsp->lud_src, nid))
+		if (!m0_lnet__range_bits_have(&udsp->lud_src,
+					      &row->row_rule->lpu_bits, nid))
 			continue;
 		if (row->row_kind == ROW_SRC && own == M0_LNET_PRIORITY_NONE)
 			own = udsp->lud_priority;
@@ -479,6 +480,7 @@ static void row_fill(struct m0_lnet__row *row, struct rule *rule)
 	struct m0_lnet__bounds bounds;
 
 	m0_lnet__range_bounds(range, &bounds);
+	m0_lnet__range_bits(range, &rule->lpu_bits);
 	*row = (struct m0_lnet__row){
 		.row_kind = (uint8_t)kind,
 		.row_type = range->lnr_type,

@@ -306,3 +306,64 @@ void m0_lnet__range_bounds(const struct m0_lnet_nid_range *range,
 	else if (range->lnr_form == M0_LNET_NID_RANGE_PARTS)
 		parts_bounds(range, ret);
 }
+
+/* -- bits ------------------------------------------------------------------ */
+
+static bool bit_is_set(const uint64_t *words, unsigned i)
+{
+	return (words[i / 64] >> i % 64 & 1) != 0;
+}
+
+/** Sets the bits of numbers below M0_LNET__BITS_NR. */
+static void bits_set(uint64_t *words, const struct m0_lnet_range *ranges,
+		     unsigned nr)
+{
+	uint64_t i;
+
+	for (; nr > 0; --nr, ++ranges)
+		for (i = ranges->lrg_lo;
+		     i <= ranges->lrg_hi && i < M0_LNET__BITS_NR;
+		     i += ranges->lrg_stride)
+			words[i / 64] |= UINT64_C(1) << i % 64;
+}
+
+void m0_lnet__range_bits(const struct m0_lnet_nid_range *range,
+			 struct m0_lnet__range_bits     *ret)
+{
+	const struct m0_lnet_range *at = range->lnr_ranges + range->lnr_nets_nr;
+	unsigned                    i;
+
+	M0_PRE_EX(m0_lnet__range_flaw(range) == NULL);
+	M0_SET0(ret);
+	bits_set(ret->lrb_nums, range->lnr_ranges, range->lnr_nets_nr);
+	if (range->lnr_nets_nr == 0)
+		ret->lrb_nums[0] = 1;
+	ret->lrb_has_parts = range->lnr_form == M0_LNET_NID_RANGE_PARTS &&
+			     range->lnr_parts_nr == M0_LNET__IP4_PARTS_NR;
+	if (!ret->lrb_has_parts)
+		return;
+	for (i = 0; i < M0_LNET__IP4_PARTS_NR; ++i) {
+		bits_set(ret->lrb_parts[i], at, range->lnr_part_nr[i]);
+		at += range->lnr_part_nr[i];
+	}
+}
+
+bool m0_lnet__range_bits_have(const struct m0_lnet_nid_range   *range,
+			      const struct m0_lnet__range_bits *bits,
+			      const struct m0_lnet_nid         *nid)
+{
+	unsigned i;
+
+	if (nid->ln_num < M0_LNET__BITS_NR &&
+	    !bit_is_set(bits->lrb_nums, nid->ln_num))
+		return false;
+	if (!bits->lrb_has_parts)
+		return m0_lnet_nid_range_has(range, nid);
+	if (nid->ln_type != range->lnr_type || nid->ln_size != 0)
+		return false;
+	for (i = 0; i < M0_LNET__IP4_PARTS_NR; ++i)
+		if (!bit_is_set(bits->lrb_parts[i], nid->ln_addr[i]))
+			return false;
+	return nid->ln_num < M0_LNET__BITS_NR ||
+	       m0_lnet_nid_range_has_net(range, m0_lnet_nid_net(nid));
+}

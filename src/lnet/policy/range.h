@@ -41,4 +41,26 @@ struct m0_lnet__bounds {
 void m0_lnet__range_bounds(const struct m0_lnet_nid_range *range,
 			   struct m0_lnet__bounds         *ret);
 
+enum {
+	/** Network numbers below this one have a bit. */
+	M0_LNET__BITS_NR = 256
+};
+
+/** A range of NIDs as bits: a search of a list of many ranges of numbers costs no more
+ * than one of a single range. */
+struct m0_lnet__range_bits {
+	/** The network numbers below M0_LNET__BITS_NR. */
+	uint64_t lrb_nums[M0_LNET__BITS_NR / 64];
+	/** The numbers of each part of an IPv4 address. */
+	uint64_t lrb_parts[M0_LNET__IP4_PARTS_NR][M0_LNET__BITS_NR / 64];
+	/** The range is of IPv4 parts. */
+	bool lrb_has_parts;
+};
+void m0_lnet__range_bits(const struct m0_lnet_nid_range *range,
+			 struct m0_lnet__range_bits     *ret);
+/** Returns what m0_lnet_nid_range_has() returns. @param bits  those of the range. */
+bool m0_lnet__range_bits_have(const struct m0_lnet_nid_range   *range,
+			      const struct m0_lnet__range_bits *bits,
+			      const struct m0_lnet_nid         *nid);
+
 #endif /* M0_SRC_LNET_RANGE_H */

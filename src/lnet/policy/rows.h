@@ -18,7 +18,9 @@ enum row_kind {
 
 /** A rule in the list. */
 struct rule {
-	struct m0_lnet_udsp lpu_udsp;
+	/** Bits of the range of the row. */
+	struct m0_lnet__range_bits lpu_bits;
+	struct m0_lnet_udsp        lpu_udsp;
 	/** With DST_SRC and DST_RTE: the objects that src or rte names. */
 	struct m0_lnet__prefer lpu_prefer;
 };

@@ -27,9 +27,10 @@ int32_t m0_lnet__rule_of(const struct m0_lnet_engine *eng, enum row_kind kind,
 		const struct m0_lnet_udsp *udsp = &row->row_rule->lpu_udsp;
 
 		if (row->row_kind == kind && row_may_have(row, &key) &&
-		    m0_lnet_nid_range_has(kind <= ROW_SRC_NET ? &udsp->lud_src
-							      : &udsp->lud_dst,
-					  nid) &&
+		    m0_lnet__range_bits_have(kind <= ROW_SRC_NET
+						     ? &udsp->lud_src
+						     : &udsp->lud_dst,
+					     &row->row_rule->lpu_bits, nid) &&
 		    (!is_pair || row_prefers(row, kind, slot)))
 			return (int32_t)(row - pol->lpc_rows);
 	}

@@ -464,7 +464,7 @@ static void reach_settle(const char *what, double began)
 static void reach(const char *name, const char *fmt)
 {
 	struct m0_lnet_engine_cfg cfg = cfg_plain();
-	char                      text[64];
+	char                      text[300];
 	double                    began;
 	unsigned                  i;
 
@@ -481,6 +481,9 @@ static void reach(const char *name, const char *fmt)
 		assert_int_equal(rule_try(0, NULL, text, NULL, "1", NULL), 0);
 	}
 	reach_settle("all rules", ms_now());
+	began = ms_now();
+	(void)policy_of("10.9.9.8@tcp");
+	print_message("new peer: %.3f ms\n", ms_now() - began);
 	assert_int_equal(rules_nr(), RULES_NR);
 	began = ms_now();
 	assert_int_equal(rule_try(0, NULL, "*@tcp", NULL, "2", "0"), 0);
@@ -506,6 +509,16 @@ static void many_rules_are_applied_in_slices(void **state)
 	(void)story_end(NULL);
 	/* Each rule must be looked at. */
 	reach("lists", "10.[8,10].%u.%u@tcp");
+	(void)story_end(NULL);
+	reach("long lists",
+	      "10.[0-20/2,0-20/4,0-20/5,0-20/7,1-20/3,1-20/5,1-20/6,1-20/7,"
+	      "2-20/2,2-20/3,2-20/4,2-20/5,2-20/6,3-20/4,3-20/5,3-20/7,4-20/2,"
+	      "4-20/3,4-20/4,4-20/6,0-20/8,0-20/6,0-20/10,0-20/11]"
+	      ".[0-255].[0,255]@tcp[0,%u,%u]");
+	(void)story_end(NULL);
+	reach("numbers",
+	      "10.[1,3,5,7,11,13,15,17,19,21,23,25,27,29,31,33,35,37,39,41,43,"
+	      "45,47].[0-255].[0,255]@tcp[0,%u,%u]");
 	(void)story_end(NULL);
 	reach("within bounds", "10.[8,10].[0-255].[0,255]@tcp[0,%u,%u]");
 }

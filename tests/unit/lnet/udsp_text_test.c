@@ -23,6 +23,18 @@ static struct m0_lnet_nid_range range_of(const char *text)
 	return range;
 }
 
+/** Returns true if the range has the NID, and so its bits. */
+static bool range_has(const struct m0_lnet_nid_range *range,
+		      const struct m0_lnet_nid       *nid)
+{
+	struct m0_lnet__range_bits bits;
+	bool                       in = m0_lnet_nid_range_has(range, nid);
+
+	m0_lnet__range_bits(range, &bits);
+	assert_int_equal(m0_lnet__range_bits_have(range, &bits, nid), in);
+	return in;
+}
+
 static bool has(const char *range, const char *text)
 {
 	struct m0_lnet_nid_range found = range_of(range);
@@ -33,7 +45,7 @@ static bool has(const char *range, const char *text)
 	unsigned                 i;
 
 	assert_int_equal(m0_lnet_nid_parse(&nid, text), 0);
-	in = m0_lnet_nid_range_has(&found, &nid);
+	in = range_has(&found, &nid);
 	/* A NID of the range is in its bounds. */
 	m0_lnet__range_bounds(&found, &bounds);
 	word = (uint32_t)nid.ln_addr[0] << 24 | (uint32_t)nid.ln_addr[1] << 16 |
@@ -209,6 +221,59 @@ static void range_has_the_nids_of_its_expressions(void **state)
 	assert_true(has("tcp", "10.0.0.1@tcp"));
 	assert_false(has("tcp", "10.0.0.1@tcp1"));
 	assert_true(has("tcp*", "10.0.0.1@tcp1"));
+}
+
+/** Prints a list of one to three ranges by chance, up to `max`. */
+static void list_print(struct m0_rand *rand, char *buf, size_t size,
+		       unsigned max)
+{
+	unsigned nr = (unsigned)m0_rand_below(rand, 3) + 1;
+	size_t   used = (size_t)snprintf(buf, size, "[");
+
+	for (; nr > 0; --nr) {
+		unsigned lo = (unsigned)m0_rand_below(rand, max + 1);
+		unsigned hi = lo + (unsigned)m0_rand_below(rand, max - lo + 1);
+
+		used += (size_t)snprintf(buf + used, size - used, "%u-%u/%u%s",
+					 lo, hi,
+					 (unsigned)m0_rand_below(rand, 3) + 1,
+					 nr > 1 ? "," : "]");
+	}
+}
+
+/* Also of network numbers that have no bits. */
+static void bits_of_a_range_have_its_nids(void **state)
+{
+	struct m0_rand rand;
+	char           part[2][64];
+	char           text[256];
+	unsigned       found = 0;
+	unsigned       i;
+	unsigned       k;
+
+	(void)state;
+	m0_rand_init(&rand, 28);
+	for (i = 0; i < 2000; ++i) {
+		struct m0_lnet_nid_range range;
+		struct m0_lnet_nid       nid;
+
+		list_print(&rand, part[0], sizeof part[0], 255);
+		list_print(&rand, part[1], sizeof part[1], 600);
+		(void)snprintf(text, sizeof text, "%s.*.%s.*@tcp%s", part[0],
+			       part[0], part[1]);
+		range = range_of(text);
+		for (k = 0; k < 50; ++k) {
+			(void)snprintf(text, sizeof text, "%u.1.%u.255@%s%u",
+				       (unsigned)m0_rand_below(&rand, 255) + 1,
+				       (unsigned)m0_rand_below(&rand, 256),
+				       m0_rand_below(&rand, 8) == 0 ? "o2ib"
+								    : "tcp",
+				       (unsigned)m0_rand_below(&rand, 600));
+			assert_int_equal(m0_lnet_nid_parse(&nid, text), 0);
+			found += range_has(&range, &nid);
+		}
+	}
+	assert_in_range(found, 1000, 99000);
 }
 
 /* The kernel looks at 32 bits of an IPv6 address. */
@@ -514,6 +579,7 @@ int main(void)
 		cmocka_unit_test(range_is_read_and_printed),
 		cmocka_unit_test(malformed_range_is_refused_with_its_place),
 		cmocka_unit_test(range_has_the_nids_of_its_expressions),
+		cmocka_unit_test(bits_of_a_range_have_its_nids),
 		cmocka_unit_test(ipv6_is_matched_whole),
 		cmocka_unit_test(rule_has_one_of_four_forms),
 		cmocka_unit_test(other_forms_are_refused_with_the_reason),
