@@ -229,6 +229,14 @@ static int refuse(struct lines *lns, const char *value, const char *accepted)
 			     lns->lns_word, value, accepted);
 }
 
+/* The reason is a sentence of the library. */
+static int refuse_why(struct lines *lns, const char *value, const char *why)
+{
+	return conf_fail_set(lns->lns_fail, &lns->lns_word_place,
+			     "%s: '%.200s' is not accepted: %.500s",
+			     lns->lns_word, value, why);
+}
+
 static int number_set(struct lines *lns, const struct param *param,
 		      const char *text)
 {
@@ -281,7 +289,7 @@ static int nets_set(struct lines *lns, const char *text)
 	if (rc == 0) {
 		m0_lnet_cfg_default(cfg);
 		if (m0_lnet_cfg_networks(cfg, text, why) != 0)
-			rc = refuse(lns, text, why);
+			rc = refuse_why(lns, text, why);
 	}
 	for (i = 0; rc == 0 && i < cfg->lc_nets_nr; ++i) {
 		const struct m0_lnet_net_cfg *net = &cfg->lc_nets[i];
@@ -396,7 +404,7 @@ static int routes_set(struct lines *lns, const char *text)
 	if (rc == 0) {
 		m0_lnet_cfg_default(cfg);
 		if (m0_lnet_cfg_routes(cfg, text, why) != 0)
-			rc = refuse(lns, text, why);
+			rc = refuse_why(lns, text, why);
 	}
 	for (i = 0; rc == 0 && i < cfg->lc_routing.lgc_routes_nr; ++i) {
 		struct conf_route *route = conf_route_add(lns->lns_model);

@@ -233,6 +233,9 @@ static int route_read(struct reader *rdr, const struct conf_node *item)
 		conf_member(item, CONF_ROUTE_SENSITIVITY);
 	struct conf_route *route = conf_route_add(rdr->rdr_model);
 
+	if (hop != NULL && hop->cfn_number == 0)
+		return conf_refuse(hop, "1 to 255, or -1, which is not set",
+				   rdr->rdr_fail);
 	if (route == NULL)
 		return no_memory(rdr);
 	route->crt_place = item->cfn_place;

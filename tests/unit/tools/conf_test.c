@@ -204,6 +204,8 @@ static void bad_files_are_refused(void **state)
 	refused("net: 5\n", 1, 6, "a list");
 	refused("- net\n", 1, 1, "not a map");
 	refused("net:\n- 5\n", 2, 3, "list of maps");
+	refused("route:\n- net: tcp1\n  gateway: 10.0.0.1@tcp\n  hop: 0\n", 4,
+		8, "hop: '0' is not accepted; accepted: 1 to 255, or -1");
 	refused("net:\n- net type: tpc\n", 2, 13, "a network as tcp");
 	refused("net:\n- local NI(s):\n", 2, 3, "'net type' is missing");
 	refused("net:\n- net type: o2ib\n", 2, 3, "o2ib");
@@ -256,6 +258,11 @@ static void bad_lines_of_modprobe_are_refused(void **state)
 	(void)state;
 	refused("options lnet network=tcp\n", 1, 14, "no parameter");
 	refused("# x\noptions lnet routes=\"tcp1\"\n", 2, 14, "routes: 'tcp1'");
+	refused("options lnet routes=\"tcp1 999 10.0.0.1@tcp\"\n", 1, 14,
+		"10.0.0.1@tcp' is not accepted: routes: hops are 999; they may "
+		"be 1 to 255");
+	refused("options lnet networks=\"tcp,tcp\"\n", 1, 14,
+		"networks: 'tcp,tcp' is not accepted: networks \"tcp,tcp\": ");
 	refused("options lnet \\\n networks=\"tcp(\"\n", 2, 2, "networks");
 	refused("options lnet networks=\"tcp\n", 1, 14, "quotation");
 	/* No file could name this interface, so an export could not be read. */
