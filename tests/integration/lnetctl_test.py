@@ -359,6 +359,10 @@ class Golden(Case):
                             'manage:\n-     import:\n      errno: -22',
                             '--exec')
         self.assertIn('net type: tcp', self.text('import', '--show', path))
+        self.assert_refused(self.lnetctl('net', 'add', '--ip2net',
+                                         'tcp 10.*.*.*'), 2,
+                            "ip2nets in a file that you give to `lnetctl "
+                            "import'")
         with open(path, 'w', encoding='utf-8') as file:
             file.write('udsp: [{src: tcp}]\n')
         self.assert_refused(self.lnetctl('import', '--show', path), 1,

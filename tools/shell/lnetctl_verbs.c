@@ -58,9 +58,9 @@ const struct lnetctl_verb lnetctl_verbs[] = {
 	{ NULL, NULL, NULL, NULL, NULL },
 };
 
-#define IP2NETS                                                               \
-	"name networks by --net and --if; patterns of addresses that choose " \
-	"networks are not read"
+#define IP2NETS                                                              \
+	"name networks by --net and --if, or by ip2nets in a file that you " \
+	"give to `lnetctl import'"
 #define KFI "only networks of kfilnd have it, and a node has none"
 
 const struct lnetctl_option lnetctl_options[] = {
