@@ -9,6 +9,7 @@
  * first in the list. An empty region goes back to the system.
  */
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "os/os_internal.h"
 
@@ -25,8 +26,10 @@ struct arena_region {
 	struct m0_list_link ar_link;
 	char               *ar_base;
 	size_t              ar_bytes;
-	uint32_t            ar_free_nr;
-	uint64_t            ar_used[PAGES_NR / WORD_BITS];
+	/** Of memory that others can map; -1. */
+	int      ar_fd;
+	uint32_t ar_free_nr;
+	uint64_t ar_used[PAGES_NR / WORD_BITS];
 	/** Pages of the run that begins here. */
 	uint16_t ar_run[PAGES_NR];
 };
@@ -37,6 +40,8 @@ static struct m0_list        regions;
 static struct arena_region **by_base;
 static size_t                regions_nr;
 static size_t                regions_max;
+/* Regions are made of memory that others can map. */
+static bool regions_are_shared;
 
 static bool is_used(const struct arena_region *re, uint32_t page)
 {
@@ -135,6 +140,13 @@ static bool region_enter(struct arena_region *re)
 	return true;
 }
 
+static void memory_free(struct arena_region *re)
+{
+	m0_os_region_free(re->ar_base, re->ar_bytes);
+	if (re->ar_fd >= 0)
+		(void)close(re->ar_fd);
+}
+
 static struct arena_region *region_make(size_t bytes)
 {
 	struct arena_region *re = calloc(1, sizeof *re);
@@ -142,9 +154,13 @@ static struct arena_region *region_make(size_t bytes)
 	if (re == NULL)
 		return NULL;
 	re->ar_bytes = m0_align(bytes, REGION_BYTES);
-	re->ar_base = m0_os_region_alloc(re->ar_bytes);
+	re->ar_fd = -1;
+	re->ar_base =
+		regions_are_shared
+			? m0_os__region_alloc_shared(re->ar_bytes, &re->ar_fd)
+			: m0_os_region_alloc(re->ar_bytes);
 	if (re->ar_base == NULL || !region_enter(re)) {
-		m0_os_region_free(re->ar_base, re->ar_bytes);
+		memory_free(re);
 		free(re);
 		return NULL;
 	}
@@ -160,7 +176,7 @@ static void region_free(struct arena_region *re)
 		(regions_nr - rank) * sizeof *by_base);
 	m0_list_del(&re->ar_link);
 	m0_list_link_fini(&re->ar_link);
-	m0_os_region_free(re->ar_base, re->ar_bytes);
+	memory_free(re);
 	free(re);
 	/* Free the table with the last region. */
 	if (--regions_nr == 0) {
@@ -168,6 +184,12 @@ static void region_free(struct arena_region *re)
 		by_base = NULL;
 		regions_max = 0;
 	}
+}
+
+/* Memory that others cannot map is given to nobody any more once it is to be shared. */
+static bool is_usable(const struct arena_region *re)
+{
+	return re->ar_fd >= 0 || !regions_are_shared;
 }
 
 /* Take a run from a region that has one, else from a new region. */
@@ -182,8 +204,9 @@ static void *run_alloc(uint32_t nr, uint32_t align)
 		re = container_of(link, struct arena_region, ar_link);
 		if (re->ar_free_nr == 0)
 			break;
-		first = re->ar_free_nr < nr ? PAGES_NR
-					    : run_find(re, nr, align);
+		first = re->ar_free_nr < nr || !is_usable(re)
+				? PAGES_NR
+				: run_find(re, nr, align);
 		if (first < PAGES_NR)
 			return run_take(re, first, nr);
 	}
@@ -264,4 +287,23 @@ bool m0_os_region_of(const void *addr, void **ret_base, size_t *ret_bytes)
 	}
 	m0_mutex_unlock(&arena_lock);
 	return re != NULL;
+}
+
+void m0_os_regions_share(void)
+{
+	m0_mutex_lock(&arena_lock);
+	regions_are_shared = true;
+	m0_mutex_unlock(&arena_lock);
+}
+
+int m0_os_region_fd(const void *base)
+{
+	struct arena_region *re;
+	int                  fd;
+
+	m0_mutex_lock(&arena_lock);
+	re = region_of(base);
+	fd = re == NULL || re->ar_base != base ? -1 : re->ar_fd;
+	m0_mutex_unlock(&arena_lock);
+	return fd;
 }

@@ -325,6 +325,18 @@ void m0_os_region_free(void *region, size_t bytes);
  */
 bool m0_os_region_of(const void *addr, void **ret_base, size_t *ret_bytes);
 
+/**
+ * From now on the allocator makes its regions of memory that another process can map, too.
+ * A child process then shares them with its parent. There is no way back.
+ */
+void m0_os_regions_share(void);
+/**
+ * The descriptor of a region that another process can map: sealed against shrinking, and
+ * closed with the region.
+ * @param base  of m0_os_region_of().
+ * @return -1: the region was made before m0_os_regions_share().
+ */
+int m0_os_region_fd(const void *base);
 /** Keeps the whole pages in a range out of core dumps, or lets them in. */
 void m0_os_dump_set(void *addr, size_t bytes, bool dump);
 

@@ -56,6 +56,8 @@ extern const struct m0_alloc_ops m0_os__alloc_ops;
 /** Gives the calls of this room to base. A program does it before main(). */
 void m0_os__hooks_install(void);
 
+/** m0_os_region_alloc(), of memory that another process can map. */
+void *m0_os__region_alloc_shared(size_t bytes, int *ret_fd);
 /** Zeroed memory out of regions; `shift` is at least that of a page. */
 void *m0_os__arena_alloc(size_t size, unsigned shift);
 /** Returns false if the memory does not belong to the arena. */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -8,6 +9,10 @@
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
+#endif
+
+#ifndef MFD_NOEXEC_SEAL
+#define MFD_NOEXEC_SEAL 8U
 #endif
 
 static void touch(char *region, size_t bytes)
@@ -22,7 +27,25 @@ static void touch(char *region, size_t bytes)
 		*(volatile char *)(region + at) = 0;
 }
 
-void *m0_os_region_alloc(size_t bytes)
+/* Memory that another process can map, as nobody can take a page away from it. */
+static int shared_open(size_t bytes)
+{
+	unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
+	int      fd = memfd_create("m0-buffers", flags | MFD_NOEXEC_SEAL);
+
+	/* Kernels before 6.3 do not know the flag. */
+	if (fd < 0 && errno == EINVAL)
+		fd = memfd_create("m0-buffers", flags);
+	if (fd >= 0 && bytes <= INT64_MAX && ftruncate(fd, (off_t)bytes) == 0 &&
+	    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK) == 0)
+		return fd;
+	if (fd >= 0)
+		(void)close(fd);
+	return -1;
+}
+
+/* Of `fd`, or of the process alone if it is -1. */
+static void *region_map(size_t bytes, int fd)
 {
 	size_t size = m0_align(max64u(bytes, 1), REGION_ALIGN);
 	size_t head;
@@ -40,8 +63,30 @@ void *m0_os_region_alloc(size_t bytes)
 		(void)munmap(at, head);
 	at += head;
 	(void)munmap(at + size, REGION_ALIGN - head);
+	if (fd >= 0 && mmap(at, size, PROT_READ | PROT_WRITE,
+			    MAP_SHARED | MAP_FIXED, fd, 0) == MAP_FAILED) {
+		(void)munmap(at, size);
+		return NULL;
+	}
 	(void)madvise(at, size, MADV_HUGEPAGE);
 	touch(at, size);
+	return at;
+}
+
+void *m0_os_region_alloc(size_t bytes)
+{
+	return region_map(bytes, -1);
+}
+
+void *m0_os__region_alloc_shared(size_t bytes, int *ret_fd)
+{
+	size_t size = m0_align(max64u(bytes, 1), REGION_ALIGN);
+	int    fd = shared_open(size);
+	void  *at = fd < 0 ? NULL : region_map(bytes, fd);
+
+	if (at == NULL && fd >= 0)
+		(void)close(fd);
+	*ret_fd = at == NULL ? -1 : fd;
 	return at;
 }
 

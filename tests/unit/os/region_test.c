@@ -45,6 +45,39 @@ static void region_is_aligned_and_usable(void **state)
 	m0_os_region_free(NULL, 1);
 }
 
+/* Regions that are made from now on can be mapped once more, and do not shrink. */
+static void regions_are_shared(void **state)
+{
+	char  *before = m0_alloc_aligned(4096, 12);
+	void  *base;
+	size_t bytes;
+	char  *after;
+	char  *other;
+	int    fd;
+
+	(void)state;
+	assert_non_null(before);
+	assert_true(m0_os_region_of(before, &base, &bytes));
+	assert_int_equal(m0_os_region_fd(base), -1);
+	m0_os_regions_share();
+	after = m0_alloc_aligned(4096, 12);
+	assert_non_null(after);
+	assert_true(m0_os_region_of(after, &base, &bytes));
+	fd = m0_os_region_fd(base);
+	assert_true(fd >= 0);
+	/* Only the base names a region. */
+	assert_int_equal(m0_os_region_fd((char *)base + 4096), -1);
+	other = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	assert_ptr_not_equal(other, MAP_FAILED);
+	after[17] = 'x';
+	assert_int_equal(other[after - (char *)base + 17], 'x');
+	assert_int_equal(ftruncate(fd, 0), -1);
+	assert_int_equal(munmap(other, bytes), 0);
+	m0_free_aligned(after, 4096, 12);
+	assert_int_equal(m0_os_region_fd(base), -1);
+	m0_free_aligned(before, 4096, 12);
+}
+
 /* Pages are there before the data path comes. */
 static void region_use_does_not_fault(void **state)
 {
@@ -274,6 +307,8 @@ int main(void)
 		cmocka_unit_test(region_leaves_no_space_behind),
 		cmocka_unit_test(region_dump_is_of_whole_pages),
 		cmocka_unit_test(region_absurd_size_is_null),
+		/* For good, so the last. */
+		cmocka_unit_test(regions_are_shared),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
