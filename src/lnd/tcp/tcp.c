@@ -302,6 +302,7 @@ static void tcp_destroy(struct m0_streams *streams)
 					 ->tcl_listener);
 	m0_tcp__links_fini(io);
 	m0_reactor_del(&io->tci_source);
+	m0_free(io->tci_spare);
 	m0_free(io);
 }
 

@@ -108,6 +108,9 @@ struct m0_tcp_io {
 	m0_time_t tci_now;
 	/** Value of lre_asks_nr at the last pass. */
 	unsigned tci_asks_nr;
+	/** Memory for bytes that wait, which no stream uses now; NULL: there is none. */
+	uint8_t *tci_spare;
+	size_t   tci_spare_bytes;
 	/** Read ahead; before it, what went to a wrong place. */
 	uint8_t tci_staging[M0_STREAM_AGAIN_BYTES_MAX + M0_TCP_STAGING_BYTES];
 };
@@ -145,6 +148,7 @@ struct m0_tcp_stream {
 	uint8_t *tcs_kept;
 	size_t   tcs_kept_at;
 	size_t   tcs_kept_nr;
+	size_t   tcs_kept_max;
 	/** Address to which the socket is bound. */
 	struct m0_host_addr tcs_local;
 };

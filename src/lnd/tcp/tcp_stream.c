@@ -157,6 +157,51 @@ struct m0_tcp_stream *m0_tcp__stream_new(struct m0_tcp_io *io, int fd,
 	return stream;
 }
 
+/* -- bytes that wait --------------------------------------------------------- */
+
+enum {
+	/** Least memory for bytes that wait. */
+	KEPT_BYTES_MIN = 4096
+};
+
+/* Memory for bytes that wait: that of the last which waited, if it is enough. */
+static bool kept_make(struct m0_tcp_stream *stream, size_t nr)
+{
+	struct m0_tcp_io *io = stream->tcs_io;
+	size_t            max = KEPT_BYTES_MIN;
+
+	M0_PRE(stream->tcs_kept == NULL);
+	if (io->tci_spare != NULL && io->tci_spare_bytes >= nr) {
+		stream->tcs_kept = io->tci_spare;
+		stream->tcs_kept_max = io->tci_spare_bytes;
+		io->tci_spare = NULL;
+		return true;
+	}
+	while (max < nr)
+		max *= 2;
+	stream->tcs_kept = m0_alloc(max);
+	stream->tcs_kept_max = max;
+	return stream->tcs_kept != NULL;
+}
+
+/* The larger one of it and the spare is the spare. */
+static void kept_free(struct m0_tcp_stream *stream)
+{
+	struct m0_tcp_io *io = stream->tcs_io;
+
+	if (stream->tcs_kept == NULL)
+		return;
+	if (io->tci_spare == NULL ||
+	    io->tci_spare_bytes < stream->tcs_kept_max) {
+		m0_free(io->tci_spare);
+		io->tci_spare = stream->tcs_kept;
+		io->tci_spare_bytes = stream->tcs_kept_max;
+	} else {
+		m0_free(stream->tcs_kept);
+	}
+	stream->tcs_kept = NULL;
+}
+
 void m0_tcp__stream_free(struct m0_tcp_stream *stream, bool reset)
 {
 	struct m0_tcp_io *io = stream->tcs_io;
@@ -178,7 +223,7 @@ void m0_tcp__stream_free(struct m0_tcp_stream *stream, bool reset)
 	m0_list_del(&stream->tcs_all);
 	--io->tci_all_nr;
 	m0_tcp__near_free(stream, reset);
-	m0_free(stream->tcs_kept);
+	kept_free(stream);
 	m0_free(stream);
 }
 
@@ -209,8 +254,7 @@ static size_t iov_bytes(const struct iovec *iov, unsigned nr)
 static bool keep(struct m0_tcp_stream *stream, const uint8_t *bytes, size_t nr)
 {
 	M0_PRE_EX(m0_tcp__stream_invariant(stream));
-	stream->tcs_kept = m0_alloc(nr);
-	if (stream->tcs_kept == NULL) {
+	if (!kept_make(stream, nr)) {
 		m0_tcp__stream_broken(stream, -ENOMEM);
 		return false;
 	}
@@ -266,8 +310,7 @@ static bool kept_give(struct m0_tcp_stream *stream)
 		in_pause(stream);
 		return false;
 	}
-	m0_free(stream->tcs_kept);
-	stream->tcs_kept = NULL;
+	kept_free(stream);
 	return true;
 }
 
