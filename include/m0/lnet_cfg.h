@@ -141,6 +141,14 @@ struct m0_lnet_health_cfg {
 struct m0_lnet_cfg {
 	struct m0_lnet_net_cfg lc_nets[M0_LNET_CFG_NETS_MAX];
 	unsigned               lc_nets_nr;
+	/**
+	 * Uses the node of another process, `colibri node --attach`: the path of its
+	 * socket, or "default" for `/run/colibri/attach.sock`. Then of this structure
+	 * only lc_inline, lc_spin_ns, lc_cpus and bounds of this process's own count.
+	 * "": as $M0_LNET says, if that is `attach` or `attach:PATH`, else the node is
+	 * in this process. "none": it is in this process.
+	 */
+	char lc_attach[108];
 	/** The node has no thread; the caller makes progress. */
 	bool lc_inline;
 	/** How long the thread polls for work before it sleeps; it yields its

@@ -21,9 +21,17 @@ extern "C" {
 struct m0_lnet_runner {
 	/** @return time of the next call; M0_TIME_NEVER: only when woken. */
 	m0_time_t (*ru_run)(struct m0_lnet_runner *runner, m0_time_t now);
+	/**
+	 * Has the runner something to post? NULL: no. The node asks before it drops a
+	 * message for which there is no ME; if so, the message waits until ru_run was
+	 * called once more. The function is called with a lock held, and calls nothing
+	 * of m0/lnet.h.
+	 */
+	bool (*ru_is_behind)(struct m0_lnet_runner *runner);
 	/** For the library. */
 	struct m0_list_link ru_link;
 	struct m0_list_link ru_woken_link;
+	struct m0_list_link ru_behind_link;
 	bool                ru_woken;
 	m0_time_t           ru_at;
 };

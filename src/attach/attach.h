@@ -26,6 +26,8 @@ struct m0_attach {
 	/** Written to wake the server; read to find that it wakes this side. */
 	int att_server_bell;
 	int att_bell;
+	/** Written to end a wait of this process. */
+	int att_rouse;
 	/** Guards requests on the socket. */
 	struct m0_mutex att_lock;
 };
@@ -53,13 +55,15 @@ static inline int m0_attach_fd(const struct m0_attach *att)
 {
 	return att->att_bell;
 }
+/** Ends the present or the next shh_wait() of this process. Any thread. */
+void m0_attach_rouse(struct m0_attach *att);
 /** Makes m0_attach_fd() unreadable again, until the next ring. */
 void m0_attach_bell_take(struct m0_attach *att);
 /** Is the server gone? Any thread. */
 bool m0_attach_is_dead(const struct m0_attach *att);
 /**
  * Why the server has ended the attachment. Once it is dead.
- * @return a negative errno
+ * @return a negative errno; 0: this process has asked for it.
  */
 int m0_attach_reason(struct m0_attach *att, char why[M0_ATTACH_WHY_BYTES]);
 

@@ -4,6 +4,7 @@
  */
 #include <poll.h>
 #include <stdio.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -64,13 +65,28 @@ bool m0_attach_is_dead(const struct m0_attach *att)
 static int bell_wait(void *host, m0_time_t deadline)
 {
 	struct m0_attach *att = host;
-	struct pollfd     fds[2] = { { att->att_bell, POLLIN, 0 },
-				     { att->att_sock, POLLRDHUP, 0 } };
-	int               nr = poll_until(fds, 2, deadline);
+	struct pollfd     fds[3] = { { att->att_bell, POLLIN, 0 },
+				     { att->att_sock, POLLRDHUP, 0 },
+				     { att->att_rouse, POLLIN, 0 } };
+	int               nr = poll_until(fds, 3, deadline);
+	uint64_t          rings_nr;
+	ssize_t           got = 0;
 
-	if (nr > 0)
+	if (nr > 0 && fds[0].revents != 0)
 		m0_attach_bell_take(att);
+	if (nr > 0 && fds[2].revents != 0)
+		got = read(att->att_rouse, &rings_nr, sizeof rings_nr);
+	(void)got;
 	return nr == 0 ? -ETIMEDOUT : 0;
+}
+
+void m0_attach_rouse(struct m0_attach *att)
+{
+	static const uint64_t one = 1;
+	ssize_t               rc = write(att->att_rouse, &one, sizeof one);
+
+	/* Fails only if it is readable for long. */
+	(void)rc;
 }
 
 /* The client has no memory of the server to map. */
@@ -160,7 +176,10 @@ int m0_attach_reason(struct m0_attach *att, char why[M0_ATTACH_WHY_BYTES])
 			m0_attach__drop(&in);
 	} while (rc == 0 && in.aim_u.amg_head.ahd_type != M0_ATTACH_ENDED);
 	m0_mutex_unlock(&att->att_lock);
-	return rc == 0 ? word_take(&in.aim_u.amg_word, why) : rc;
+	if (rc != 0)
+		return rc;
+	rc = word_take(&in.aim_u.amg_word, why);
+	return in.aim_u.amg_word.awd_rc == 0 ? 0 : rc;
 }
 
 /* ------------------------------------------------------------------ open -- */
@@ -296,8 +315,12 @@ int m0_attach_open(struct m0_attach *att, const char *path,
 	att->att_bell = -1;
 	att->att_server_bell = -1;
 	m0_mutex_init(&att->att_lock);
-	rc = sock_connect(att, path == NULL ? M0_ATTACH_PATH : path, deadline,
-			  why);
+	att->att_rouse = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	rc = att->att_rouse >= 0
+		     ? sock_connect(att, path == NULL ? M0_ATTACH_PATH : path,
+				    deadline, why)
+		     : m0_attach__why(why, -errno, "no descriptor is left: %s",
+				      m0_errname(errno));
 	if (rc == 0) {
 		creds_get(att);
 		rc = hello_send(att, cfg, why);
@@ -318,6 +341,7 @@ void m0_attach_close(struct m0_attach *att)
 	fd_close(&att->att_sock);
 	fd_close(&att->att_bell);
 	fd_close(&att->att_server_bell);
+	fd_close(&att->att_rouse);
 	m0_attach__mem_unmap(att->att_area, att->att_area_bytes);
 	att->att_area = NULL;
 	m0_mutex_fini(&att->att_lock);

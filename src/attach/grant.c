@@ -17,9 +17,9 @@ void m0_attach_policy_default(struct m0_attach_policy *policy)
 	*policy = (struct m0_attach_policy){
 		.apo_serve = {
 			.svg_shared = { .shc_down_nr = 256,
-					.shc_up_nr = 512,
-					.shc_reserved_nr = 384,
-					.shc_incoming_nr = 128,
+					.shc_up_nr = 2048,
+					.shc_reserved_nr = 1536,
+					.shc_incoming_nr = 512,
 					.shc_portals_nr = 64,
 					.shc_mes_max = 4096,
 					.shc_mds_max = 4096,

@@ -15,6 +15,8 @@ struct m0_front_apart_ops {
 	/** The step, with the delivery of events. */
 	m0_time_t (*fao_step)(struct m0_pump *pump, m0_time_t now);
 	bool (*fao_is_ready)(struct m0_pump *pump);
+	/** Something was posted: puts what there is, on the thread that has posted. */
+	void (*fao_post)(struct m0_pump *pump);
 	/** Waits for the other side, a thread that rouses, or the deadline. */
 	void (*fao_sleep)(struct m0_pump *pump, m0_time_t deadline);
 	void (*fao_rouse)(struct m0_pump *pump);
@@ -29,16 +31,38 @@ struct m0_front_apart_ops {
 	/** Hands its memory over. @return 0 or a negative errno */
 	int (*fao_region_share)(struct m0_pump *pump, uint32_t nr, void *addr,
 				uint64_t bytes);
+	/** What fao_region_take() was given. */
+	void *(*fao_region_of)(const struct m0_pump *pump, uint32_t nr);
+	/** Can memory be handed over only if another process can map it? */
+	bool (*fao_is_far)(const struct m0_pump *pump);
 	/** Strand, in a call that was posted: asks for it, or for its end;
 	 * m0_front__mem_result() follows. */
 	void (*fao_region_do)(struct m0_pump *pump, bool is_add, uint32_t nr,
 			      uint64_t bytes);
 };
 
+/**
+ * Opens a front that is attached to the daemon at `path`; "": the usual one. The front has no
+ * thread yet. As m0_lnet_open().
+ */
+typedef int (*m0_front_attach_open_t)(struct m0_lnet          **ret,
+				      const struct m0_lnet_cfg *cfg,
+				      const char *path, char *why);
+/** Sets what m0_lnet_open() calls for lc_attach. A program does it before main().
+ * front_open.c. */
+void m0_front_attach_open_set(m0_front_attach_open_t open);
+
 /** The other side's answer about a region, to which fao_region_take() gave `mem`.
  * front_mem.c. */
 void m0_front__mem_result(struct m0_lnet *lnet, void *mem, uint32_t nr,
 			  bool is_add, int status);
+/**
+ * Copies bytes [offset, offset + bytes) of an MD, as far as it has them, from memory of
+ * the process to shadows of it (`out`), or back. Strand, while the MD has not ended.
+ * front_mem.c.
+ */
+void m0_front__shadow_copy(struct m0_lnet *lnet, uint32_t md, uint64_t offset,
+			   uint64_t bytes, bool out);
 /** Asks the node for its NIDs. front_nets.c. */
 int m0_front__nids_renew(struct m0_lnet *lnet);
 /** attach.c. */

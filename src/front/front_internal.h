@@ -141,6 +141,8 @@ struct m0_front_md {
 	struct m0_front_slot *fmd_segs;
 	struct m0_ring_place  fmd_attach;
 	struct m0_ring_place  fmd_unlink;
+	/** Set if the node is in another process. */
+	const struct m0_bufvec *fmd_vec;
 } __attribute__((__aligned__(64)));
 
 struct m0_front_op {
@@ -186,6 +188,11 @@ struct m0_front_mems {
 	struct m0_list hmz_all;
 	/** Region number given last. */
 	uint32_t hmz_last;
+	/** Attached: regions by address, of which hmz_sorted_max have room. */
+	struct front_mem **hmz_sorted;
+	size_t             hmz_sorted_nr;
+	/** Atomic: regions that have a shadow. */
+	uint32_t hmz_shadows_nr;
 };
 
 enum {
@@ -268,6 +275,8 @@ struct m0_lnet {
 	/** Runners; those to be run. */
 	struct m0_list hm_runners;
 	struct m0_list hm_woken;
+	/** Runners that may have something to post. */
+	struct m0_list hm_behinds;
 	/** No more operations are taken. */
 	bool hm_shut;
 	/** The node is gone; only polled queues keep its memory. */
@@ -276,6 +285,8 @@ struct m0_lnet {
 	/* Atomic. */
 	/** The node has no thread (yet). */
 	bool hm_inline;
+	/** hm_behinds is not empty. */
+	bool hm_has_behinds;
 	/** hm_woken is not empty. */
 	bool hm_has_woken;
 	/** The runner that is being run. */
@@ -543,6 +554,8 @@ void m0_front__eqs_leave(struct m0_lnet *lnet);
 
 /** Strand: runs those that were woken or are due. @return true if any. */
 bool m0_front__runners_run(struct m0_lnet *lnet, m0_time_t now);
+/** Has a runner something to post? Those that have are run in this pass. The strand. */
+bool m0_front__is_behind(struct m0_lnet *lnet);
 
 /** Bytes of hm_ring. */
 static inline size_t m0_front__ring_bytes(const struct m0_lnet *lnet)

@@ -6,9 +6,11 @@
  */
 #include "front/front_internal.h"
 
-/** Most regions of a node. */
 enum {
-	MEMS_MAX = 1 << 24
+	/** Most regions of a node. */
+	MEMS_MAX = 1 << 24,
+	/** Shadows are whole pages, which the allocator takes out of regions. */
+	SHADOW_SHIFT = 12
 };
 
 /** The name by which the application deregisters a region. */
@@ -33,6 +35,12 @@ struct front_mem {
 	 * that answer. */
 	struct m0_semaphore *hmr_add_sem;
 	int                  hmr_status;
+	/** Attached, and part of a region that is handed over: that region, and where in
+	 * it; bytes 0: it is a region itself. */
+	struct mem_key hmr_base;
+	size_t         hmr_offset;
+	/** What the server has in place of the memory; NULL: the memory itself. */
+	void *hmr_shadow;
 
 	/* The strand's. */
 	/** Deregistered before hmr_add was done. */
@@ -44,6 +52,16 @@ void m0_front__mems_init(struct m0_lnet *lnet)
 {
 	m0_hash_init(&lnet->hm_mems.hmz_regions);
 	m0_list_init(&lnet->hm_mems.hmz_all);
+}
+
+static bool is_part(const struct front_mem *mem)
+{
+	return mem->hmr_base.mek_bytes > 0;
+}
+
+static void shadow_free(struct front_mem *mem)
+{
+	m0_free_aligned(mem->hmr_shadow, mem->hmr_key.mek_bytes, SHADOW_SHIFT);
 }
 
 static void mem_add_do(struct m0_lnet *lnet, struct m0_front_call *call)
@@ -89,10 +107,70 @@ void m0_front__mems_fini(struct m0_lnet *lnet)
 		M0_ASSERT(!m0_list_link_is_in(&mem->hmr_mem.nmm_link));
 		m0_hash_del(regions, link);
 		m0_list_del(&mem->hmr_all);
+		shadow_free(mem);
 		m0_free(mem);
 	}
 	m0_hash_fini(regions);
+	m0_free0(&lnet->hm_mems.hmz_sorted);
 }
+
+/* ---------------------------------------------------------------- sorted -- */
+
+/* Number of regions that do not begin above an address. */
+static size_t rank_of(const struct m0_front_mems *mems, const void *addr)
+{
+	size_t low = 0;
+	size_t high = mems->hmz_sorted_nr;
+	size_t mid;
+
+	while (low < high) {
+		mid = low + (high - low) / 2;
+		if ((uintptr_t)mems->hmz_sorted[mid]->hmr_key.mek_addr <=
+		    (uintptr_t)addr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+/* hm_lock is held. */
+static int sorted_add(struct m0_front_mems *mems, struct front_mem *mem)
+{
+	size_t             nr = mems->hmz_sorted_nr;
+	size_t             rank = rank_of(mems, mem->hmr_key.mek_addr);
+	struct front_mem **table;
+
+	/* It is full at each power of 2. */
+	if ((nr & (nr - 1)) == 0) {
+		table = m0_alloc((nr == 0 ? 1 : 2 * nr) * sizeof *table);
+		if (table == NULL)
+			return -ENOMEM;
+		if (nr > 0)
+			memcpy(table, mems->hmz_sorted, nr * sizeof *table);
+		m0_free(mems->hmz_sorted);
+		mems->hmz_sorted = table;
+	}
+	memmove(&mems->hmz_sorted[rank + 1], &mems->hmz_sorted[rank],
+		(nr - rank) * sizeof *mems->hmz_sorted);
+	mems->hmz_sorted[rank] = mem;
+	++mems->hmz_sorted_nr;
+	return 0;
+}
+
+/* hm_lock is held. */
+static void sorted_del(struct m0_front_mems *mems, struct front_mem *mem)
+{
+	size_t rank = rank_of(mems, mem->hmr_key.mek_addr);
+
+	while (mems->hmz_sorted[--rank] != mem)
+		M0_ASSERT(rank > 0);
+	--mems->hmz_sorted_nr;
+	memmove(&mems->hmz_sorted[rank], &mems->hmz_sorted[rank + 1],
+		(mems->hmz_sorted_nr - rank) * sizeof *mems->hmz_sorted);
+}
+
+/* ------------------------------------------------------------- register -- */
 
 static struct front_mem *find(const struct m0_lnet *lnet,
 			      const struct mem_key *key)
@@ -110,6 +188,11 @@ static int region_name(struct m0_lnet *lnet, struct front_mem *mem)
 	struct m0_front_mems *mems = &lnet->hm_mems;
 	uint32_t              nr;
 
+	if (is_part(mem)) {
+		mem->hmr_mem.nmm_mem.lme_region =
+			find(lnet, &mem->hmr_base)->hmr_mem.nmm_mem.lme_region;
+		return 0;
+	}
 	if (lnet->hm_pump != NULL) {
 		nr = lnet->hm_embed.emb_apart->fao_region_take(lnet->hm_pump,
 							       mem);
@@ -144,7 +227,13 @@ static int mem_use(struct m0_lnet *lnet, struct front_mem *mem,
 			 sizeof mem->hmr_key);
 	if (rc != 0)
 		return rc;
-	rc = region_name(lnet, mem);
+	if (lnet->hm_node == NULL)
+		rc = sorted_add(mems, mem);
+	if (rc == 0) {
+		rc = region_name(lnet, mem);
+		if (rc != 0 && lnet->hm_node == NULL)
+			sorted_del(mems, mem);
+	}
 	if (rc != 0) {
 		m0_hash_del(&mems->hmz_regions, &mem->hmr_link);
 		return rc;
@@ -159,24 +248,39 @@ static int mem_use(struct m0_lnet *lnet, struct front_mem *mem,
 static bool seg_find(const struct m0_lnet *lnet, const void *addr,
 		     m0_bcount_t bytes, struct m0_ring_seg *ret)
 {
-	const struct front_mem *mem;
-	uintptr_t               at = (uintptr_t)addr;
+	const struct m0_front_mems *mems = &lnet->hm_mems;
+	const struct front_mem     *mem;
+	uintptr_t                   at = (uintptr_t)addr;
+	size_t                      rank = rank_of(mems, addr);
 
-	m0_list_for_each_entry(&lnet->hm_mems.hmz_all, mem, struct front_mem,
-			       hmr_all) {
-		uintptr_t from = (uintptr_t)mem->hmr_key.mek_addr;
+	/* The last that begins before it has it, unless regions overlap. */
+	while (rank-- > 0) {
+		uintptr_t from;
 
-		if (at < from || at - from > mem->hmr_key.mek_bytes ||
+		mem = mems->hmz_sorted[rank];
+		from = (uintptr_t)mem->hmr_key.mek_addr;
+		if (at - from > mem->hmr_key.mek_bytes ||
 		    bytes > mem->hmr_key.mek_bytes - (at - from))
 			continue;
 		*ret = (struct m0_ring_seg){
 			.rsg_region = mem->hmr_mem.nmm_mem.lme_region,
-			.rsg_offset = at - from,
+			.rsg_offset = mem->hmr_offset + (at - from),
 			.rsg_bytes = bytes
 		};
 		return true;
 	}
 	return false;
+}
+
+/* Segments that have bytes: nobody registers others. */
+static uint32_t segs_used(const struct m0_bufvec *vec)
+{
+	uint32_t nr = 0;
+	uint32_t i;
+
+	for (i = 0; i < vec->ov_vec.v_nr; ++i)
+		nr += vec->ov_vec.v_count[i] > 0;
+	return nr;
 }
 
 int m0_front__segs_fill(struct m0_lnet *lnet, struct m0_front_md *fmd,
@@ -189,8 +293,7 @@ int m0_front__segs_fill(struct m0_lnet *lnet, struct m0_front_md *fmd,
 
 	M0_PRE(vec->ov_vec.v_nr <= M0_LNET_MD_SEGS_MAX);
 	record->rmd_vec = 0;
-	record->rmd_segs_nr = vec->ov_vec.v_nr;
-	if (vec->ov_vec.v_nr > M0_RING_SEGS_NR) {
+	if (segs_used(vec) > M0_RING_SEGS_NR) {
 		fmd->fmd_segs = m0_front__slot_get(&lnet->hm_segs);
 		if (fmd->fmd_segs == NULL && lnet->hm_pump != NULL &&
 		    m0_front__grow_locked(lnet, &lnet->hm_segs, M0_RING_SEGS))
@@ -202,14 +305,66 @@ int m0_front__segs_fill(struct m0_lnet *lnet, struct m0_front_md *fmd,
 				      struct m0_ring_segs, record->rmd_long)
 			       ->rgl_seg;
 	}
-	for (i = 0; i < vec->ov_vec.v_nr; ++i)
+	fmd->fmd_vec = vec;
+	record->rmd_segs_nr = 0;
+	for (i = 0; i < vec->ov_vec.v_nr; ++i) {
+		if (vec->ov_vec.v_count[i] == 0)
+			continue;
 		if (!seg_find(lnet, vec->ov_buf[i], vec->ov_vec.v_count[i],
-			      &segs[i]))
+			      &segs[record->rmd_segs_nr++]))
 			return -EFAULT;
+	}
 	return 0;
 }
 
 /* -------------------------------------------------------------- attached -- */
+
+/* What the server has for a segment. */
+static char *seg_at(const struct m0_lnet *lnet, const struct m0_ring_seg *seg)
+{
+	const struct front_mem *mem = lnet->hm_embed.emb_apart->fao_region_of(
+		lnet->hm_pump, seg->rsg_region);
+
+	return (char *)mem->hmr_key.mek_addr + seg->rsg_offset;
+}
+
+void m0_front__shadow_copy(struct m0_lnet *lnet, uint32_t md, uint64_t offset,
+			   uint64_t bytes, bool out)
+{
+	const struct m0_ring_md  *record = m0_front__md_record(lnet, md);
+	const struct m0_bufvec   *vec = m0_front__md_at(lnet, md)->fmd_vec;
+	const struct m0_ring_seg *segs = record->rmd_segs;
+	uint64_t                  at = offset + record->rmd_vec_offset;
+	uint64_t                  nr;
+	uint32_t                  i;
+
+	if (M0_FRONT_GET(lnet->hm_mems.hmz_shadows_nr) == 0 ||
+	    offset > record->rmd_length)
+		return;
+	bytes = min64u(bytes, record->rmd_length - offset);
+	if (record->rmd_segs_nr > M0_RING_SEGS_NR)
+		segs = M0_RING_RECORD(&lnet->hm_records[M0_RING_SEGS],
+				      struct m0_ring_segs, record->rmd_long)
+			       ->rgl_seg;
+	for (i = 0; bytes > 0 && i < vec->ov_vec.v_nr; ++i) {
+		char *own = vec->ov_buf[i];
+		char *other;
+
+		if (vec->ov_vec.v_count[i] == 0)
+			continue;
+		if (at >= segs->rsg_bytes) {
+			at -= segs++->rsg_bytes;
+			continue;
+		}
+		nr = min64u(bytes, segs->rsg_bytes - at);
+		other = seg_at(lnet, segs++);
+		if (other != own)
+			memcpy(out ? other + at : own + at,
+			       out ? own + at : other + at, nr);
+		bytes -= nr;
+		at = 0;
+	}
+}
 
 void m0_front__mem_result(struct m0_lnet *lnet, void *arg, uint32_t nr,
 			  bool is_add, int status)
@@ -241,6 +396,7 @@ static void region_undo(struct m0_lnet *lnet, struct front_mem *mem)
 	if (last) {
 		m0_hash_del(&lnet->hm_mems.hmz_regions, &mem->hmr_link);
 		m0_list_del(&mem->hmr_all);
+		sorted_del(&lnet->hm_mems, mem);
 	}
 	m0_mutex_unlock(&lnet->hm_lock);
 	if (!last)
@@ -255,7 +411,7 @@ static int region_register(struct m0_lnet *lnet, struct front_mem *mem)
 {
 	const struct m0_lnd_mem *lme = &mem->hmr_mem.nmm_mem;
 	struct m0_semaphore      sem;
-	bool                     waits = !m0_front__is_inside(lnet);
+	bool                     waits = m0_strand_current() == NULL;
 	int                      rc;
 
 	M0_PRE(lnet->hm_pump != NULL && lme->lme_region != 0);
@@ -283,7 +439,7 @@ static int region_register(struct m0_lnet *lnet, struct front_mem *mem)
 static void region_deregister(struct m0_lnet *lnet, struct front_mem *mem)
 {
 	struct m0_semaphore sem;
-	bool                waits = !m0_front__is_inside(lnet);
+	bool                waits = m0_strand_current() == NULL;
 
 	(void)m0_semaphore_init(&sem, 0);
 	mem->hmr_sem = waits ? &sem : NULL;
@@ -296,17 +452,13 @@ static void region_deregister(struct m0_lnet *lnet, struct front_mem *mem)
 
 /* ------------------------------------------------------------------------ */
 
-int m0_lnet_mem_register(struct m0_lnet *lnet, void *addr, size_t bytes)
+static struct front_mem *mem_new(void *addr, size_t bytes)
 {
 	struct front_mem *mem;
-	struct front_mem *used = NULL;
-	int               rc;
 
-	if (bytes == 0)
-		return -EINVAL;
 	M0_ALLOC_PTR(mem);
 	if (mem == NULL)
-		return -ENOMEM;
+		return NULL;
 	mem->hmr_key = (struct mem_key){ addr, bytes };
 	mem->hmr_users_nr = 1;
 	mem->hmr_mem.nmm_mem.lme_addr = addr;
@@ -315,6 +467,17 @@ int m0_lnet_mem_register(struct m0_lnet *lnet, void *addr, size_t bytes)
 	m0_list_link_init(&mem->hmr_all);
 	mem->hmr_add.ca_do = mem_add_do;
 	mem->hmr_del.ca_do = mem_del_do;
+	return mem;
+}
+
+static int whole_register(struct m0_lnet *lnet, void *addr, size_t bytes)
+{
+	struct front_mem *mem = mem_new(addr, bytes);
+	struct front_mem *used = NULL;
+	int               rc;
+
+	if (mem == NULL)
+		return -ENOMEM;
 	m0_front__lock(lnet);
 	rc = mem_use(lnet, mem, &used);
 	if (used == mem && lnet->hm_pump != NULL) {
@@ -333,6 +496,88 @@ int m0_lnet_mem_register(struct m0_lnet *lnet, void *addr, size_t bytes)
 	m0_mutex_unlock(&lnet->hm_lock);
 	m0_free(mem);
 	return rc;
+}
+
+/* The region that has some memory, if it can be handed over. */
+static bool base_of(const void *addr, size_t bytes, struct mem_key *ret)
+{
+	return m0_os_region_of(addr, &ret->mek_addr, &ret->mek_bytes) &&
+	       m0_os_region_fd(ret->mek_addr) >= 0 &&
+	       bytes <= ret->mek_bytes - (size_t)((const char *)addr -
+						  (char *)ret->mek_addr);
+}
+
+/* Memory of a part: its own, or a shadow that can be handed over. */
+static int part_place(struct front_mem *mem)
+{
+	struct mem_key *base = &mem->hmr_base;
+	char           *at = mem->hmr_key.mek_addr;
+
+	if (!base_of(at, mem->hmr_key.mek_bytes, base)) {
+		mem->hmr_shadow =
+			m0_alloc_aligned(mem->hmr_key.mek_bytes, SHADOW_SHIFT);
+		if (mem->hmr_shadow == NULL)
+			return -ENOMEM;
+		at = mem->hmr_shadow;
+		if (!base_of(at, mem->hmr_key.mek_bytes, base))
+			return -ENOMEM;
+	}
+	mem->hmr_offset = (size_t)(at - (char *)base->mek_addr);
+	return 0;
+}
+
+/* A part that nothing refers to any more. */
+static void part_free(struct m0_lnet *lnet, struct front_mem *mem)
+{
+	M0_PRE(is_part(mem));
+	m0_lnet_mem_deregister(lnet, mem->hmr_base.mek_addr,
+			       mem->hmr_base.mek_bytes);
+	if (mem->hmr_shadow != NULL)
+		__atomic_sub_fetch(&lnet->hm_mems.hmz_shadows_nr, 1,
+				   __ATOMIC_RELEASE);
+	shadow_free(mem);
+	m0_free(mem);
+}
+
+static int part_register(struct m0_lnet *lnet, void *addr, size_t bytes)
+{
+	struct front_mem *mem = mem_new(addr, bytes);
+	struct front_mem *used = NULL;
+	int               rc = mem == NULL ? -ENOMEM : part_place(mem);
+
+	if (rc == 0)
+		rc = whole_register(lnet, mem->hmr_base.mek_addr,
+				    mem->hmr_base.mek_bytes);
+	if (rc != 0) {
+		if (mem != NULL)
+			shadow_free(mem);
+		m0_free(mem);
+		return rc;
+	}
+	if (mem->hmr_shadow != NULL)
+		__atomic_add_fetch(&lnet->hm_mems.hmz_shadows_nr, 1,
+				   __ATOMIC_RELEASE);
+	m0_front__lock(lnet);
+	rc = mem_use(lnet, mem, &used);
+	m0_mutex_unlock(&lnet->hm_lock);
+	/* Another thread was faster, or there is no memory. */
+	if (used != mem)
+		part_free(lnet, mem);
+	return rc;
+}
+
+int m0_lnet_mem_register(struct m0_lnet *lnet, void *addr, size_t bytes)
+{
+	struct mem_key base;
+
+	if (bytes == 0)
+		return -EINVAL;
+	if (lnet->hm_pump == NULL ||
+	    !lnet->hm_embed.emb_apart->fao_is_far(lnet->hm_pump) ||
+	    (base_of(addr, bytes, &base) && base.mek_addr == addr &&
+	     base.mek_bytes == bytes))
+		return whole_register(lnet, addr, bytes);
+	return part_register(lnet, addr, bytes);
 }
 
 /* On the strand itself, which cannot wait for an entry. */
@@ -365,8 +610,11 @@ void m0_lnet_mem_deregister(struct m0_lnet *lnet, void *addr, size_t bytes)
 	m0_hash_del(&lnet->hm_mems.hmz_regions, &mem->hmr_link);
 	m0_list_del(&mem->hmr_all);
 	if (lnet->hm_node == NULL) {
+		sorted_del(&lnet->hm_mems, mem);
 		m0_mutex_unlock(&lnet->hm_lock);
-		if (lnet->hm_pump != NULL)
+		if (is_part(mem))
+			part_free(lnet, mem);
+		else if (lnet->hm_pump != NULL)
 			region_deregister(lnet, mem);
 		else
 			m0_free(mem);

@@ -3,6 +3,7 @@
  * Opening a node in this process.
  */
 #include "front/front_internal.h"
+#include "front/apart.h"
 #include "m0/lnet_route.h"
 
 enum {
@@ -82,6 +83,7 @@ struct m0_lnet *m0_front__new(const struct m0_lnet_cfg   *cfg,
 	m0_list_init(&lnet->hm_eqs);
 	m0_list_init(&lnet->hm_runners);
 	m0_list_init(&lnet->hm_woken);
+	m0_list_init(&lnet->hm_behinds);
 	m0_front__mems_init(lnet);
 	lnet->hm_run_at = M0_TIME_NEVER;
 	lnet->hm_inline = true;
@@ -156,6 +158,62 @@ static void routers_await(struct m0_lnet *lnet)
 		m0_time_sleep(m0_time_from_now(0, ROUTERS_TICK_NS));
 }
 
+/* -------------------------------------------------------------- attached -- */
+
+static m0_front_attach_open_t attach_open;
+
+void m0_front_attach_open_set(m0_front_attach_open_t open)
+{
+	attach_open = open;
+}
+
+/* The daemon's path, "" for the usual one; NULL: the node is in this process. */
+static const char *attach_path(const struct m0_lnet_cfg *cfg)
+{
+	static const char word[] = "attach";
+	const char       *text = cfg->lc_attach;
+	const char       *env = m0_os_env("M0_LNET");
+
+	if (strcmp(text, "none") == 0)
+		return NULL;
+	if (text[0] != 0)
+		return strcmp(text, "default") == 0 ? "" : text;
+	if (env == NULL || strncmp(env, word, sizeof word - 1) != 0)
+		return NULL;
+	env += sizeof word - 1;
+	if (*env == 0)
+		return env;
+	/* Else it names a network. */
+	return *env == ':' ? env + 1 : NULL;
+}
+
+static int attached_open(struct m0_lnet **ret, const struct m0_lnet_cfg *cfg,
+			 const char *path, char *why)
+{
+	struct m0_lnet *lnet = NULL;
+	int             rc;
+
+	if (attach_open == NULL)
+		return m0_node_why(why, -ENOSYS,
+				   "this program cannot attach to a node");
+	rc = attach_open(&lnet, cfg, path, why);
+	if (rc != 0)
+		return rc;
+	rc = m0_node_cpus_set(&lnet->hm_embed.emb_cpus, cfg, why);
+	if (rc == 0 && !cfg->lc_inline) {
+		rc = m0_lnet_thread_start(lnet);
+		if (rc != 0)
+			(void)m0_node_why(why, rc, "%s", m0_errname(rc));
+	}
+	if (rc == 0)
+		*ret = lnet;
+	else
+		m0_lnet_close(lnet);
+	return rc;
+}
+
+/* ------------------------------------------------------------------------ */
+
 static int cfg_open(struct m0_lnet **ret, const struct m0_lnet_cfg *cfg,
 		    char *why)
 {
@@ -168,6 +226,8 @@ static int cfg_open(struct m0_lnet **ret, const struct m0_lnet_cfg *cfg,
 	rc = m0_lnet_cfg_check(cfg, why);
 	if (rc != 0)
 		return rc;
+	if (attach_path(cfg) != NULL)
+		return attached_open(ret, cfg, attach_path(cfg), why);
 	if (host == NULL)
 		return m0_node_why(why, -ENOSYS,
 				   "this program was built without sockets");

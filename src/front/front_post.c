@@ -66,7 +66,13 @@ void m0_front__post_unlock(struct m0_lnet *lnet, enum m0_ring_opcode opcode,
 	M0_PRE_EX(m0_mutex_is_locked(&lnet->hm_lock));
 	M0_PRE(opcode != M0_RING_NONE && opcode < M0_RING_OPCODES_NR);
 	m0_ring_post(&lnet->hm_down, &entry, place);
-	m0_front__posted_unlock(lnet);
+	if (M0_LIKELY(lnet->hm_pump == NULL) || m0_front__is_inside(lnet)) {
+		m0_front__posted_unlock(lnet);
+		return;
+	}
+	M0_FRONT_SET(lnet->hm_ring->rng_down.rqu_bell, 1);
+	m0_mutex_unlock(&lnet->hm_lock);
+	lnet->hm_embed.emb_apart->fao_post(lnet->hm_pump);
 }
 
 void m0_front__call_unlock(struct m0_lnet *lnet, struct m0_front_call *call)
@@ -143,8 +149,14 @@ static void host_full(void *arg, uint32_t eq_nr)
 		eq->eq_full(eq);
 }
 
+static bool host_is_behind(void *host)
+{
+	return m0_front__is_behind(host);
+}
+
 const struct m0_node_host m0_front__host = {
 	.nho_grow = host_grow,
 	.nho_call = host_call,
 	.nho_full = host_full,
+	.nho_is_behind = host_is_behind,
 };

@@ -54,23 +54,45 @@ static m0_time_t pump_step(struct m0_pump *pump, m0_time_t now)
 	bool            any = true;
 	unsigned        i;
 
+	m0_mutex_lock(&pump->pmp_lock);
 	if (lnet->hm_embed.emb_pushes) {
 		(void)m0_pump__down(pump);
+		m0_mutex_unlock(&pump->pmp_lock);
 		return M0_TIME_IMMEDIATELY;
 	}
 	for (i = 0; any && i < PASSES_MAX; ++i) {
 		any = up(pump);
+		m0_mutex_unlock(&pump->pmp_lock);
 		if (m0_front__deliver(lnet))
 			lnet->hm_embed.emb_did = true;
 		m0_front__told_end(lnet);
+		(void)m0_front__runners_run(lnet, now);
+		m0_mutex_lock(&pump->pmp_lock);
 		any |= m0_pump__down(pump);
-		any |= m0_front__runners_run(lnet, now) &&
-		       m0_front__is_posted(lnet);
 	}
 	if (m0_pump__is_open(pump))
 		m0_pump__eqs_copy(pump);
+	pump->pmp_sleeps_for_room = pump->pmp_waits_room;
 	close_look(pump);
+	m0_mutex_unlock(&pump->pmp_lock);
 	return any ? now : lnet->hm_run_at;
+}
+
+static void pump_post(struct m0_pump *pump)
+{
+	bool is_left = true;
+
+	m0_mutex_lock(&pump->pmp_lock);
+	if (m0_pump__is_open(pump)) {
+		(void)m0_pump__down(pump);
+		is_left = !m0_ring_is_empty(&pump->pmp_down) ||
+			  !m0_pump__is_open(pump);
+	}
+	m0_mutex_unlock(&pump->pmp_lock);
+	if (is_left) {
+		M0_FRONT_SET(pump->pmp_lnet->hm_ring->rng_down.rqu_bell, 1);
+		m0_front__wake(pump->pmp_lnet);
+	}
 }
 
 static bool pump_is_ready(struct m0_pump *pump)
@@ -93,7 +115,7 @@ static void pump_sleep(struct m0_pump *pump, m0_time_t deadline)
 				     m0_time_from_now(0, M0_TIME_ONE_MSEC)));
 		return;
 	}
-	if (pump->pmp_waits_room)
+	if (pump->pmp_sleeps_for_room)
 		bits |= M0_SHARED_ROOM;
 	if (!m0_shared_sleep_begin(side, bits))
 		return;
@@ -139,6 +161,7 @@ static void pump_free(struct m0_pump *pump)
 	m0_free(pump->pmp_eqs);
 	m0_free(pump->pmp_controls);
 	m0_free(pump->pmp_regions);
+	m0_mutex_fini(&pump->pmp_lock);
 	m0_free(pump);
 }
 
@@ -288,6 +311,7 @@ static bool pump_may_have_thread(const struct m0_pump *pump)
 static const struct m0_front_apart_ops pump_ops = {
 	.fao_step = pump_step,
 	.fao_is_ready = pump_is_ready,
+	.fao_post = pump_post,
 	.fao_sleep = pump_sleep,
 	.fao_rouse = pump_rouse,
 	.fao_may_have_thread = pump_may_have_thread,
@@ -295,6 +319,8 @@ static const struct m0_front_apart_ops pump_ops = {
 	.fao_region_take = m0_pump__region_take,
 	.fao_region_put = m0_pump__region_put,
 	.fao_region_share = m0_pump__region_share,
+	.fao_region_of = m0_pump__region_of,
+	.fao_is_far = m0_pump__is_far,
 	.fao_region_do = m0_pump__region_do,
 };
 
@@ -324,6 +350,7 @@ int m0_pump_open(struct m0_lnet **ret, const struct m0_lnet_cfg *cfg,
 	lnet->hm_pump = pump;
 	lnet->hm_embed.emb_apart = &pump_ops;
 	pump->pmp_lnet = lnet;
+	m0_mutex_init(&pump->pmp_lock);
 	pump->pmp_side = side;
 	pump->pmp_host = host;
 	pump->pmp_arg = arg;

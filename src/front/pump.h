@@ -21,7 +21,8 @@
 struct m0_pump_host {
 	/**
 	 * Hands the memory of region `nr` to the server, which is asked to map it
-	 * afterwards. The thread that registers the memory. NULL: the server has it.
+	 * afterwards: a region of the library's allocator (m0_os_region_fd()). The
+	 * thread that registers the memory. NULL: the server has all memory.
 	 * @return 0 or a negative errno
 	 */
 	int (*puh_share)(void *arg, uint32_t nr, void *addr, uint64_t bytes);

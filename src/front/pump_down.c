@@ -9,6 +9,31 @@
 
 /* ----------------------------------------------------------------- sending -- */
 
+/* The server reads what the operation sends, or peers fetch from its MD, from shadows. */
+static void shadow_out(struct m0_pump *pump)
+{
+	const struct m0_shared_request *req = &pump->pmp_req;
+	const struct m0_ring_op        *op = &req->srq_op;
+
+	switch (req->srq_opcode) {
+	case M0_SHARED_PUT:
+	case M0_SHARED_BIND_PUT:
+		m0_front__shadow_copy(
+			pump->pmp_lnet, op->rop_md, op->rop_md_offset,
+			op->rop_bytes == 0 ? UINT64_MAX : op->rop_bytes, true);
+		break;
+	case M0_SHARED_MD_ATTACH:
+	case M0_SHARED_QUEUE_ATTACH:
+	case M0_SHARED_ENTRY_ATTACH:
+		if ((req->srq_md.rmd_options & M0_LNET_MD_OP_GET) != 0)
+			m0_front__shadow_copy(pump->pmp_lnet, req->srq_md_nr, 0,
+					      UINT64_MAX, true);
+		break;
+	default:
+		break;
+	}
+}
+
 /* Puts pmp_req. @retval -EAGAIN  there is no room. */
 static int request_send(struct m0_pump *pump)
 {
@@ -32,6 +57,7 @@ static int request_send(struct m0_pump *pump)
 	}
 	if (!m0_shared_claim(side, m0_shared_events_nr(req)))
 		return -EAGAIN;
+	shadow_out(pump);
 	m0_shared_commit(side, m0_shared_request_put(side, req));
 	return 0;
 }

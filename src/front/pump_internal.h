@@ -81,16 +81,21 @@ struct m0_pump {
 	struct m0_shared_side     *pmp_side;
 	const struct m0_pump_host *pmp_host;
 	void                      *pmp_arg;
-	struct m0_ring_in          pmp_down;
-	struct m0_ring_out         pmp_up;
+	/** Guards what the step and threads that post use: all but the events of the
+	 * front and the sleep, which are the step's. Before hm_lock. */
+	struct m0_mutex    pmp_lock;
+	struct m0_ring_in  pmp_down;
+	struct m0_ring_out pmp_up;
 	/** Under hm_lock: reserved events that slots may take. */
 	uint32_t pmp_budget;
 	/** Atomic: the server is gone. */
 	bool pmp_is_gone;
 	/** Atomic. */
 	enum m0_pump_state pmp_state;
-	/** An entry of the front waits for room in the shared queue. */
+	/** An entry of the front waits for room in the shared queue; and so it was at the
+	 * end of the last step. */
 	bool pmp_waits_room;
+	bool pmp_sleeps_for_room;
 	/** m0_lnet_close() waits, and was told. */
 	bool pmp_is_told;
 	/** Objects are to be ended, for which there was no room. */
@@ -114,7 +119,7 @@ struct m0_pump {
 
 /* -- pump_down.c ----------------------------------------------------------- */
 
-/** Puts what the front has posted. @return true if there was anything. */
+/** Puts what the front has posted. pmp_lock is held. @return true if there was anything. */
 bool m0_pump__down(struct m0_pump *pump);
 /** fao_region_do. */
 void m0_pump__region_do(struct m0_pump *pump, bool is_add, uint32_t nr,
@@ -122,11 +127,13 @@ void m0_pump__region_do(struct m0_pump *pump, bool is_add, uint32_t nr,
 
 /* -- pump_region.c --------------------------------------------------------- */
 
-/** fao_region_take, fao_region_put, fao_region_share. */
+/** fao_region_take, fao_region_put, fao_region_share, fao_region_of, fao_is_far. */
 uint32_t m0_pump__region_take(struct m0_pump *pump, void *mem);
 void     m0_pump__region_put(struct m0_pump *pump, uint32_t nr);
 int      m0_pump__region_share(struct m0_pump *pump, uint32_t nr, void *addr,
 			       uint64_t bytes);
+void    *m0_pump__region_of(const struct m0_pump *pump, uint32_t nr);
+bool     m0_pump__is_far(const struct m0_pump *pump);
 /** The answer about a region. */
 void m0_pump__region_result(struct m0_pump *pump, uint32_t nr, bool is_add,
 			    int status);

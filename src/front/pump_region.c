@@ -42,6 +42,17 @@ int m0_pump__region_share(struct m0_pump *pump, uint32_t nr, void *addr,
 						   bytes);
 }
 
+void *m0_pump__region_of(const struct m0_pump *pump, uint32_t nr)
+{
+	M0_PRE(nr > 0 && nr <= pump->pmp_side->shs_cfg.shc_regions_max);
+	return pump->pmp_regions[nr - 1].prg_mem;
+}
+
+bool m0_pump__is_far(const struct m0_pump *pump)
+{
+	return pump->pmp_host->puh_share != NULL;
+}
+
 void m0_pump__region_result(struct m0_pump *pump, uint32_t nr, bool is_add,
 			    int status)
 {

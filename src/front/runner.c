@@ -20,10 +20,15 @@ void m0_lnet_runner_add(struct m0_lnet *lnet, struct m0_lnet_runner *runner)
 	M0_PRE(runner->ru_run != NULL && !lnet->hm_dead);
 	m0_list_link_init(&runner->ru_link);
 	m0_list_link_init(&runner->ru_woken_link);
+	m0_list_link_init(&runner->ru_behind_link);
 	runner->ru_woken = false;
 	runner->ru_at = M0_TIME_NEVER;
 	m0_mutex_lock(&lnet->hm_lock);
 	m0_list_add_tail(&lnet->hm_runners, &runner->ru_link);
+	if (runner->ru_is_behind != NULL) {
+		m0_list_add_tail(&lnet->hm_behinds, &runner->ru_behind_link);
+		M0_FRONT_SET(lnet->hm_has_behinds, true);
+	}
 	m0_mutex_unlock(&lnet->hm_lock);
 }
 
@@ -34,6 +39,11 @@ void m0_lnet_runner_del(struct m0_lnet *lnet, struct m0_lnet_runner *runner)
 	m0_mutex_lock(&lnet->hm_lock);
 	m0_list_del(&runner->ru_link);
 	m0_list_del(&runner->ru_woken_link);
+	if (runner->ru_is_behind != NULL) {
+		m0_list_del(&runner->ru_behind_link);
+		M0_FRONT_SET(lnet->hm_has_behinds,
+			     !m0_list_is_empty(&lnet->hm_behinds));
+	}
 	m0_mutex_unlock(&lnet->hm_lock);
 	/* Locks may be held: it is a run that has nothing to do any more. */
 	while (M0_FRONT_GET(lnet->hm_running) == runner)
@@ -126,6 +136,30 @@ bool m0_front__runners_run(struct m0_lnet *lnet, m0_time_t now)
 	lnet->hm_run_at = runners_next(lnet);
 	m0_mutex_unlock(&lnet->hm_lock);
 	return true;
+}
+
+bool m0_front__is_behind(struct m0_lnet *lnet)
+{
+	struct m0_lnet_runner *runner;
+	bool                   any = false;
+
+	if (M0_LIKELY(!M0_FRONT_GET(lnet->hm_has_behinds)))
+		return false;
+	m0_mutex_lock(&lnet->hm_lock);
+	m0_list_for_each_entry(&lnet->hm_behinds, runner, struct m0_lnet_runner,
+			       ru_behind_link) {
+		if (runner->ru_is_behind(runner)) {
+			woken_add(lnet, runner);
+			any = true;
+		}
+	}
+	if (any) {
+		M0_FRONT_SET(lnet->hm_has_woken, true);
+		/* Whatever they post, the ring is taken once more. */
+		M0_FRONT_SET(lnet->hm_ring->rng_down.rqu_bell, 1);
+	}
+	m0_mutex_unlock(&lnet->hm_lock);
+	return any;
 }
 
 /* ---------------------------------------------------------------- thread -- */

@@ -84,6 +84,12 @@ void m0_node_take_rest(struct m0_node *node)
 	node->nod_takes_first = false;
 }
 
+static bool host_is_behind(const struct m0_node *node)
+{
+	return node->nod_host->nho_is_behind != NULL &&
+	       node->nod_host->nho_is_behind(node->nod_host_arg);
+}
+
 /*
  * Entries that were posted before a message arrived are in the queue, or were done:
  * all that is there is done before messages are looked at. The mark is the number of the
@@ -93,8 +99,9 @@ bool m0_node__is_behind(struct m0_lnet_engine *eng, uint64_t *mark)
 {
 	const struct m0_node *node = m0_lnet_engine_home(eng);
 
-	if (*mark == 0 && __atomic_load_n(&node->nod_ring->rng_down.rqu_bell,
-					  __ATOMIC_SEQ_CST))
+	if (*mark == 0 && (__atomic_load_n(&node->nod_ring->rng_down.rqu_bell,
+					   __ATOMIC_SEQ_CST) ||
+			   host_is_behind(node)))
 		*mark = node->nod_takes_nr + 1;
 	return *mark > node->nod_takes_nr;
 }

@@ -107,6 +107,16 @@ static m0_time_t run(struct m0_lnet_runner *runner, m0_time_t now)
 	return M0_TIME_NEVER;
 }
 
+/* What the process has put before a message came counts for that message. */
+static bool is_behind(struct m0_lnet_runner *runner)
+{
+	struct m0_serve *srv =
+		container_of(runner, struct m0_serve, srv_runner);
+
+	return srv->srv_state == M0_SERVE_OPEN &&
+	       m0_shared_ready(&srv->srv_side, NULL) != 0;
+}
+
 void m0_serve_wake(struct m0_serve *srv)
 {
 	m0_lnet_runner_wake(srv->srv_lnet, &srv->srv_runner);
@@ -186,6 +196,7 @@ int m0_serve_init(struct m0_serve *srv, struct m0_lnet *lnet,
 	srv->srv_ops = ops;
 	srv->srv_owner = owner;
 	srv->srv_runner.ru_run = run;
+	srv->srv_runner.ru_is_behind = is_behind;
 	srv->srv_req.srq_segs = srv->srv_segs;
 	rc = m0_shared_make(&srv->srv_side, area, bytes, &cfg->svg_shared, host,
 			    host_arg, &srv->srv_why);

@@ -14,6 +14,7 @@
 #include "m0/lnet.h"
 #include "m0/xlnet.h"
 
+#include "attach_rows.h"
 #include "cf.h"
 #include "cf_internal.h"
 #include "lnet_rows.h"
@@ -100,7 +101,7 @@ static void sim_begin(void)
 	m0_sim_net_init(cf__sim(), &cfg);
 }
 
-static void nodes_begin(const char *const *addrs, unsigned nr)
+static void nodes_begin(const char *const *addrs, unsigned nr, bool attached)
 {
 	struct m0_lnet_cfg *cfg = calloc(1, sizeof *cfg);
 	char                why[M0_LNET_WHY_BYTES] = "";
@@ -114,6 +115,8 @@ static void nodes_begin(const char *const *addrs, unsigned nr)
 			m0_sim_host_use(hosts[i]);
 		}
 		cfg_fill(cfg, addrs[i]);
+		if (attached)
+			attach_daemon_begin(cfg);
 		if (i == 1 && lnet_hook != NULL)
 			io_hook_next(lnet_hook);
 		CF_EQ(m0_lnet_open(&nodes[i], cfg, why), 0, "%s", why);
@@ -140,6 +143,7 @@ void lnet_end(void)
 		CF_EQ(m0_net_lnet_unuse(nodes[nodes_nr]), 0, "unuse");
 		m0_lnet_close(nodes[nodes_nr]);
 	}
+	attach_daemons_end();
 	if (cf.c_sim)
 		m0_sim_net_fini();
 }
@@ -161,7 +165,7 @@ static void addr_put(char *ret, const char *nid, unsigned nr)
 
 void lnet_lo_begin(void)
 {
-	nodes_begin(lo_addrs, 1);
+	nodes_begin(lo_addrs, 1, false);
 }
 
 void lnet_lo_addr(char *ret, unsigned nr)
@@ -178,7 +182,7 @@ void lnet_lo_spelling(char *ret, unsigned nr)
 
 void lnet_tcp4_begin(void)
 {
-	nodes_begin(tcp4_addrs, 2);
+	nodes_begin(tcp4_addrs, 2, false);
 }
 
 void lnet_tcp4_addr(char *ret, unsigned nr)
@@ -196,7 +200,7 @@ void lnet_tcp4_spelling(char *ret, unsigned nr)
 void lnet_host_begin(void)
 {
 	same_host = true;
-	nodes_begin(tcp4_addrs, 2);
+	nodes_begin(tcp4_addrs, 2, false);
 }
 
 /* No connection of a case was made over the network. */
@@ -225,6 +229,14 @@ void lnet_host_end(void)
 		host_check(nodes[i]);
 	lnet_end();
 	same_host = false;
+}
+
+/* --------------------------------------------------------------- attach -- */
+
+void lnet_attach_begin(void)
+{
+	CF_TRUE(!cf.c_sim, "this row has daemons, which no simulator runs");
+	nodes_begin(tcp4_addrs, 2, true);
 }
 
 /* ----------------------------------------------------------------- tcp6 -- */
@@ -311,7 +323,7 @@ void lnet_tcp6_begin(void)
 		CF_TRUE(addr6_find() || addr6_make(),
 			"this machine has no IPv6 address but ::1: add one, "
 			"say fd00::2/128 to lo");
-	nodes_begin(tcp6_addrs, 2);
+	nodes_begin(tcp6_addrs, 2, false);
 }
 
 void lnet_tcp6_addr(char *ret, unsigned nr)

@@ -11,6 +11,8 @@
 
 enum {
 	STAGE_BYTES = 64 << 10,
+	/** Whole pages. */
+	STAGE_SHIFT = 12,
 	/** Longest message that is staged. */
 	STAGE_MSG_MAX = 4 << 10
 };
@@ -20,7 +22,7 @@ struct xlnet_stage {
 	struct m0_bufvec xs_vec;
 	m0_bcount_t      xs_count;
 	void            *xs_buf;
-	uint8_t          xs_bytes[STAGE_BYTES];
+	bool             xs_is_registered;
 };
 
 /* An entry for messages from anybody. */
@@ -66,6 +68,17 @@ static int stage_attach(struct xlnet_machine *xm, struct xlnet_stage *xs)
 			  &xs->xs_md);
 }
 
+static void stage_free(struct xlnet_machine *xm, struct xlnet_stage *xs)
+{
+	if (xs != NULL && xs->xs_is_registered)
+		m0_lnet_mem_deregister(m0_xlnet__machine_lnet(xm), xs->xs_buf,
+				       STAGE_BYTES);
+	if (xs != NULL)
+		m0_free_aligned(xs->xs_buf, STAGE_BYTES, STAGE_SHIFT);
+	m0_free(xs);
+}
+
+/* It waits for a node that is in another process: no lock is held. */
 static struct xlnet_stage *stage_make(struct xlnet_machine *xm)
 {
 	struct xlnet_stage *xs;
@@ -73,9 +86,17 @@ static struct xlnet_stage *stage_make(struct xlnet_machine *xm)
 	M0_ALLOC_PTR(xs);
 	if (xs == NULL)
 		return NULL;
+	xs->xs_buf = m0_alloc_aligned(STAGE_BYTES, STAGE_SHIFT);
+	xs->xs_is_registered = xs->xs_buf != NULL &&
+			       m0_lnet_mem_register(m0_xlnet__machine_lnet(xm),
+						    xs->xs_buf,
+						    STAGE_BYTES) == 0;
+	if (!xs->xs_is_registered) {
+		stage_free(xm, xs);
+		return NULL;
+	}
 	xs->xs_md.xd_kind = XLNET_STAGE;
 	xs->xs_md.xd_machine = xm->xm_machine;
-	xs->xs_buf = xs->xs_bytes;
 	xs->xs_count = STAGE_BYTES;
 	xs->xs_vec.ov_vec.v_nr = 1;
 	xs->xs_vec.ov_vec.v_count = &xs->xs_count;
@@ -87,23 +108,27 @@ void m0_xlnet__catch_free(struct xlnet_machine *xm)
 {
 	unsigned i;
 
-	for (i = 0; i < XLNET_STAGES_NR; ++i)
-		m0_free0(&xm->xm_stages[i]);
+	for (i = 0; i < XLNET_STAGES_NR; ++i) {
+		stage_free(xm, xm->xm_stages[i]);
+		xm->xm_stages[i] = NULL;
+	}
 }
 
-static int stages_make(struct xlnet_machine *xm)
+int m0_xlnet__catch_make(struct xlnet_machine *xm)
 {
 	const struct m0_net_transfer_mc *tm =
 		m0_net_kit_machine_tm(xm->xm_machine);
 	unsigned i;
 
-	M0_PRE_EX(xlnet_is_locked(xm->xm_machine));
+	M0_PRE(xm->xm_stages[0] == NULL);
 	if (tm->ntm_recv_pool == NULL)
 		return 0;
 	for (i = 0; i < XLNET_STAGES_NR; ++i) {
 		xm->xm_stages[i] = stage_make(xm);
-		if (xm->xm_stages[i] == NULL)
+		if (xm->xm_stages[i] == NULL) {
+			m0_xlnet__catch_free(xm);
 			return -ENOMEM;
+		}
 	}
 	return 0;
 }
@@ -111,16 +136,13 @@ static int stages_make(struct xlnet_machine *xm)
 int m0_xlnet__catch_begin(struct xlnet_machine *xm)
 {
 	unsigned i;
-	int      rc = stages_make(xm);
+	int      rc;
 
 	M0_PRE_EX(xlnet_is_locked(xm->xm_machine));
 	M0_PRE(!xm->xm_stopping);
-	if (rc == 0)
-		rc = catch_attach(xm);
-	if (rc != 0) {
-		m0_xlnet__catch_free(xm);
+	rc = catch_attach(xm);
+	if (rc != 0)
 		return rc;
-	}
 	m0_net_kit_pin(xm->xm_machine);
 	/* Without one of these it is as without a pool. */
 	for (i = 0; i < XLNET_STAGES_NR && xm->xm_stages[i] != NULL; ++i) {

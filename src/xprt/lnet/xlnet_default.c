@@ -82,7 +82,9 @@ static int default_cfg(struct m0_lnet_cfg *cfg, char *why)
 	if (cpus != NULL)
 		memcpy(cfg->lc_cpus, cpus,
 		       min64u(strlen(cpus) + 1, sizeof cfg->lc_cpus));
-	if (nets != NULL && *nets != 0)
+	/* `attach:PATH` is for m0_lnet_open(). */
+	if (nets != NULL && *nets != 0 && strcmp(nets, "attach") != 0 &&
+	    strncmp(nets, "attach:", sizeof "attach:" - 1) != 0)
 		rc = m0_lnet_cfg_networks(cfg, nets, why);
 	return rc;
 }

@@ -288,7 +288,9 @@ int  m0_xlnet__poll_fd(struct m0_net_kit_machine *machine);
 /* -- catch.c: ntm_mutex is held -------------------------------------------- */
 
 /** Pins the machine until all of it has ended. */
-int  m0_xlnet__catch_begin(struct xlnet_machine *xm);
+int m0_xlnet__catch_begin(struct xlnet_machine *xm);
+/** Before it: makes what needs no lock, and may wait. m0_xlnet__catch_free() undoes it. */
+int  m0_xlnet__catch_make(struct xlnet_machine *xm);
 void m0_xlnet__catch_end(struct xlnet_machine *xm);
 /** Without ntm_mutex. */
 void m0_xlnet__catch_free(struct xlnet_machine *xm);

@@ -97,10 +97,14 @@ static int place_take(struct xlnet_machine *xm)
 		place_leave(xm);
 		return rc;
 	}
-	m0_mutex_lock(&tm->ntm_mutex);
-	rc = m0_xlnet__catch_begin(xm);
-	m0_mutex_unlock(&tm->ntm_mutex);
+	rc = m0_xlnet__catch_make(xm);
+	if (rc == 0) {
+		m0_mutex_lock(&tm->ntm_mutex);
+		rc = m0_xlnet__catch_begin(xm);
+		m0_mutex_unlock(&tm->ntm_mutex);
+	}
 	if (rc != 0) {
+		m0_xlnet__catch_free(xm);
 		m0_xlnet__queue_end(xm);
 		place_leave(xm);
 	}

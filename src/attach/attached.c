@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * m0_lnet_open() with lc_attach: a front with a pump, over an attachment. Memory of the
+ * library's allocator is handed over as it is, by whole regions.
+ */
+#include <stdio.h>
+#include <unistd.h>
+
+#include "attach/attach.h"
+#include "front/apart.h"
+#include "front/pump.h"
+#include "m0/lnet_cfg.h"
+#include "m0/log.h"
+
+/** Time for the daemon to answer a message of the socket. */
+#define ANSWER_NS (5 * M0_TIME_ONE_SECOND)
+
+struct attached {
+	struct m0_attach atd_att;
+};
+
+static m0_time_t answer_until(void)
+{
+	return m0_time_add(m0_time_now(), ANSWER_NS);
+}
+
+static int share(void *arg, uint32_t nr, void *addr, uint64_t bytes)
+{
+	struct attached *atd = arg;
+	char             why[M0_ATTACH_WHY_BYTES];
+	int              rc;
+
+	rc = m0_attach_region_give(&atd->atd_att, nr, m0_os_region_fd(addr),
+				   bytes, answer_until(), why);
+	if (rc == 0)
+		return 0;
+	m0_log(M0_LOG_WARN, "memory for the node's daemon: %s", why);
+	return rc == -EPIPE ? -ESHUTDOWN : rc;
+}
+
+static void rouse(void *arg)
+{
+	struct attached *atd = arg;
+
+	m0_attach_rouse(&atd->atd_att);
+}
+
+/* A front that is closed has asked for the end, and gets no error. */
+static void ended(void *arg, const struct m0_shared_why *broken)
+{
+	struct attached *atd = arg;
+	char             why[M0_ATTACH_WHY_BYTES] = "";
+	int              rc;
+
+	/* The pump has logged it. */
+	if (broken->shy_field != NULL)
+		return;
+	rc = m0_attach_reason(&atd->atd_att, why);
+	if (!M0_IN(rc, (0, -ETIMEDOUT)))
+		m0_log(M0_LOG_ERROR,
+		       "the node's daemon has ended the attachment: %s", why);
+}
+
+static void attached_free(struct attached *atd)
+{
+	m0_attach_close(&atd->atd_att);
+	m0_free(atd);
+}
+
+static void closed(void *arg)
+{
+	attached_free(arg);
+}
+
+static const struct m0_pump_host pump_host = {
+	.puh_share = share,
+	.puh_rouse = rouse,
+	.puh_ended = ended,
+	.puh_closed = closed,
+};
+
+/* Makes the front of an attachment, which closes that with it. */
+static int front_open(struct m0_lnet **ret, const struct m0_lnet_cfg *cfg,
+		      struct attached *atd)
+{
+	int rc;
+
+	rc = m0_pump_open(ret, cfg, &atd->atd_att.att_side, NULL, 0, &pump_host,
+			  atd);
+	if (rc != 0) {
+		attached_free(atd);
+		return rc;
+	}
+	rc = m0_pump_nids_get(*ret);
+	if (rc != 0)
+		m0_lnet_close(*ret);
+	return rc;
+}
+
+static int open_attached(struct m0_lnet **ret, const struct m0_lnet_cfg *cfg,
+			 const char *path, char *why)
+{
+	char             text[M0_ATTACH_WHY_BYTES] = "no memory";
+	struct attached *atd;
+	int              rc = -ENOMEM;
+
+	M0_ALLOC_PTR(atd);
+	if (atd != NULL) {
+		rc = m0_attach_open(&atd->atd_att, *path == 0 ? NULL : path,
+				    NULL, answer_until(), text);
+		if (rc == 0) {
+			m0_os_regions_share();
+			rc = front_open(ret, cfg, atd);
+			if (rc != 0)
+				(void)snprintf(text, sizeof text,
+					       "the daemon does not serve: %s",
+					       m0_errname(rc));
+		} else {
+			m0_free(atd);
+		}
+	}
+	if (rc != 0 && why != NULL)
+		(void)snprintf(why, M0_LNET_WHY_BYTES, "%s", text);
+	return rc;
+}
+
+/** A static link is told to take it (meson.build). */
+extern const m0_front_attach_open_t m0_attach__open;
+const m0_front_attach_open_t m0_attach__open = open_attached;
+
+__attribute__((__constructor__)) static void attach_start(void)
+{
+	m0_front_attach_open_set(open_attached);
+}
