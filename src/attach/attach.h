@@ -59,6 +59,10 @@ static inline int m0_attach_fd(const struct m0_attach *att)
 void m0_attach_rouse(struct m0_attach *att);
 /** Makes m0_attach_fd() unreadable again, until the next ring. */
 void m0_attach_bell_take(struct m0_attach *att);
+/** As m0_attach_bell_take(), and forgets m0_attach_rouse(). */
+void m0_attach_calm(struct m0_attach *att);
+/** Closes a descriptor, if there is one. */
+void m0_attach__close(int *fd);
 /** Is the server gone? Any thread. */
 bool m0_attach_is_dead(const struct m0_attach *att);
 /**

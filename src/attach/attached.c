@@ -4,6 +4,8 @@
  * library's allocator is handed over as it is, by whole regions.
  */
 #include <stdio.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "attach/attach.h"
@@ -17,6 +19,10 @@
 
 struct attached {
 	struct m0_attach atd_att;
+	/** For loops of others: all that ends a wait, and a timer; -1: not asked for. */
+	int       atd_epoll;
+	int       atd_timer;
+	m0_time_t atd_timer_at;
 };
 
 static m0_time_t answer_until(void)
@@ -45,6 +51,65 @@ static void rouse(void *arg)
 	m0_attach_rouse(&atd->atd_att);
 }
 
+/* --------------------------------------------------------- a descriptor -- */
+
+static int epoll_make(struct attached *atd)
+{
+	const struct m0_attach *att = &atd->atd_att;
+	const int      fds[] = { att->att_bell, att->att_sock, att->att_rouse,
+				 atd->atd_timer };
+	const uint32_t bits[] = { EPOLLIN, EPOLLRDHUP, EPOLLIN, EPOLLIN };
+	size_t         i;
+
+	atd->atd_epoll = epoll_create1(EPOLL_CLOEXEC);
+	for (i = 0; atd->atd_epoll >= 0 && i < ARRAY_SIZE(fds); ++i) {
+		struct epoll_event ev = { .events = bits[i] };
+
+		if (epoll_ctl(atd->atd_epoll, EPOLL_CTL_ADD, fds[i], &ev) != 0)
+			return -errno;
+	}
+	return atd->atd_epoll < 0 ? -errno : 0;
+}
+
+static int fd_get(void *arg)
+{
+	struct attached *atd = arg;
+	int              rc;
+
+	if (atd->atd_epoll >= 0)
+		return atd->atd_epoll;
+	atd->atd_timer =
+		timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	atd->atd_timer_at = M0_TIME_NEVER;
+	rc = atd->atd_timer < 0 ? -errno : epoll_make(atd);
+	if (rc == 0)
+		return atd->atd_epoll;
+	m0_attach__close(&atd->atd_epoll);
+	m0_attach__close(&atd->atd_timer);
+	return rc;
+}
+
+static void fd_arm(void *arg, m0_time_t deadline)
+{
+	struct attached  *atd = arg;
+	struct itimerspec at = { 0 };
+
+	if (deadline == M0_TIME_NEVER)
+		m0_attach_calm(&atd->atd_att);
+	if (deadline == atd->atd_timer_at)
+		return;
+	atd->atd_timer_at = deadline;
+	/* 0 would stop it. */
+	if (deadline != M0_TIME_NEVER) {
+		deadline = max64u(deadline, 1);
+		at.it_value.tv_sec = (time_t)m0_time_seconds(deadline);
+		at.it_value.tv_nsec = (long)m0_time_nanoseconds(deadline);
+	}
+	(void)timerfd_settime(atd->atd_timer, TFD_TIMER_ABSTIME, &at, NULL);
+}
+
+/* ------------------------------------------------------------------ ends -- */
+
 /* A front that is closed has asked for the end, and gets no error. */
 static void ended(void *arg, const struct m0_shared_why *broken)
 {
@@ -63,6 +128,8 @@ static void ended(void *arg, const struct m0_shared_why *broken)
 
 static void attached_free(struct attached *atd)
 {
+	m0_attach__close(&atd->atd_epoll);
+	m0_attach__close(&atd->atd_timer);
 	m0_attach_close(&atd->atd_att);
 	m0_free(atd);
 }
@@ -75,6 +142,8 @@ static void closed(void *arg)
 static const struct m0_pump_host pump_host = {
 	.puh_share = share,
 	.puh_rouse = rouse,
+	.puh_fd = fd_get,
+	.puh_fd_arm = fd_arm,
 	.puh_ended = ended,
 	.puh_closed = closed,
 };
@@ -106,6 +175,8 @@ static int open_attached(struct m0_lnet **ret, const struct m0_lnet_cfg *cfg,
 
 	M0_ALLOC_PTR(atd);
 	if (atd != NULL) {
+		atd->atd_epoll = -1;
+		atd->atd_timer = -1;
 		rc = m0_attach_open(&atd->atd_att, *path == 0 ? NULL : path,
 				    NULL, answer_until(), text);
 		if (rc == 0) {
@@ -126,7 +197,7 @@ static int open_attached(struct m0_lnet **ret, const struct m0_lnet_cfg *cfg,
 
 /** A static link is told to take it (meson.build). */
 extern const m0_front_attach_open_t m0_attach__open;
-const m0_front_attach_open_t m0_attach__open = open_attached;
+const m0_front_attach_open_t        m0_attach__open = open_attached;
 
 __attribute__((__constructor__)) static void attach_start(void)
 {

@@ -15,7 +15,7 @@
 
 /* ------------------------------------------------------------------ host -- */
 
-static void fd_close(int *fd)
+void m0_attach__close(int *fd)
 {
 	if (*fd >= 0)
 		(void)close(*fd);
@@ -62,6 +62,20 @@ bool m0_attach_is_dead(const struct m0_attach *att)
 	       (fd.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
 }
 
+static void rouse_take(const struct m0_attach *att)
+{
+	uint64_t nr;
+	ssize_t  got = read(att->att_rouse, &nr, sizeof nr);
+
+	(void)got;
+}
+
+void m0_attach_calm(struct m0_attach *att)
+{
+	m0_attach_bell_take(att);
+	rouse_take(att);
+}
+
 static int bell_wait(void *host, m0_time_t deadline)
 {
 	struct m0_attach *att = host;
@@ -69,14 +83,11 @@ static int bell_wait(void *host, m0_time_t deadline)
 				     { att->att_sock, POLLRDHUP, 0 },
 				     { att->att_rouse, POLLIN, 0 } };
 	int               nr = poll_until(fds, 3, deadline);
-	uint64_t          rings_nr;
-	ssize_t           got = 0;
 
 	if (nr > 0 && fds[0].revents != 0)
 		m0_attach_bell_take(att);
 	if (nr > 0 && fds[2].revents != 0)
-		got = read(att->att_rouse, &rings_nr, sizeof rings_nr);
-	(void)got;
+		rouse_take(att);
 	return nr == 0 ? -ETIMEDOUT : 0;
 }
 
@@ -338,10 +349,10 @@ int m0_attach_open(struct m0_attach *att, const char *path,
 
 void m0_attach_close(struct m0_attach *att)
 {
-	fd_close(&att->att_sock);
-	fd_close(&att->att_bell);
-	fd_close(&att->att_server_bell);
-	fd_close(&att->att_rouse);
+	m0_attach__close(&att->att_sock);
+	m0_attach__close(&att->att_bell);
+	m0_attach__close(&att->att_server_bell);
+	m0_attach__close(&att->att_rouse);
 	m0_attach__mem_unmap(att->att_area, att->att_area_bytes);
 	att->att_area = NULL;
 	m0_mutex_fini(&att->att_lock);

@@ -20,6 +20,12 @@ struct m0_front_apart_ops {
 	/** Waits for the other side, a thread that rouses, or the deadline. */
 	void (*fao_sleep)(struct m0_pump *pump, m0_time_t deadline);
 	void (*fao_rouse)(struct m0_pump *pump);
+	/** As m0_lnet_fd(). */
+	int (*fao_fd)(struct m0_pump *pump);
+	/** Before a step of a front whose descriptor is polled, and after it: it is
+	 * readable when there is something to do, or at `next`. */
+	void (*fao_disarm)(struct m0_pump *pump);
+	void (*fao_arm)(struct m0_pump *pump, m0_time_t next);
 	/** May the front have a thread? */
 	bool (*fao_may_have_thread)(const struct m0_pump *pump);
 	/** m0_lnet_close(). */

@@ -24,7 +24,8 @@ void m0_front__wake(struct m0_lnet *lnet)
 	if (lnet->hm_node == NULL && lnet->hm_pump == NULL)
 		return;
 	if (M0_FRONT_GET(lnet->hm_inline) && lnet->hm_pump != NULL) {
-		if (M0_FRONT_GET(lnet->hm_sleeps))
+		if (M0_FRONT_GET(lnet->hm_sleeps) ||
+		    M0_FRONT_GET(lnet->hm_has_fd))
 			lnet->hm_embed.emb_apart->fao_rouse(lnet->hm_pump);
 	} else if (M0_FRONT_GET(lnet->hm_inline)) {
 		if (M0_FRONT_GET(lnet->hm_sleeps) ||

@@ -134,6 +134,39 @@ static void pump_rouse(struct m0_pump *pump)
 		pump->pmp_host->puh_rouse(pump->pmp_arg);
 }
 
+/* --------------------------------------------------------- a descriptor -- */
+
+static int pump_fd(struct m0_pump *pump)
+{
+	return pump->pmp_host->puh_fd == NULL
+		       ? -ENOSYS
+		       : pump->pmp_host->puh_fd(pump->pmp_arg);
+}
+
+static void pump_disarm(struct m0_pump *pump)
+{
+	struct m0_shared_side *side = pump->pmp_side;
+
+	m0_shared_sleep_end(side);
+	pump->pmp_host->puh_fd_arm(pump->pmp_arg, M0_TIME_NEVER);
+	if (m0_pump__is_open(pump) &&
+	    side->shs_host->shh_is_dead(side->shs_host_arg))
+		__atomic_store_n(&pump->pmp_is_gone, true, __ATOMIC_RELEASE);
+}
+
+/* Whoever puts something, or ends, rings. */
+static void pump_arm(struct m0_pump *pump, m0_time_t next)
+{
+	uint32_t bits = M0_SHARED_ENTRIES |
+			(pump->pmp_sleeps_for_room ? M0_SHARED_ROOM : 0);
+
+	pump->pmp_host->puh_fd_arm(pump->pmp_arg, next);
+	if (pump_is_ready(pump) ||
+	    (m0_pump__is_open(pump) &&
+	     !m0_shared_sleep_begin(pump->pmp_side, bits)))
+		pump_rouse(pump);
+}
+
 void m0_pump_end(struct m0_lnet *lnet)
 {
 	__atomic_store_n(&lnet->hm_pump->pmp_is_gone, true, __ATOMIC_RELEASE);
@@ -314,6 +347,9 @@ static const struct m0_front_apart_ops pump_ops = {
 	.fao_post = pump_post,
 	.fao_sleep = pump_sleep,
 	.fao_rouse = pump_rouse,
+	.fao_fd = pump_fd,
+	.fao_disarm = pump_disarm,
+	.fao_arm = pump_arm,
 	.fao_may_have_thread = pump_may_have_thread,
 	.fao_close = pump_close,
 	.fao_region_take = m0_pump__region_take,

@@ -32,6 +32,11 @@ struct m0_pump_host {
 	/** Makes the present or the next shh_wait() of this process end; NULL: the
 	 * front has one thread. Any thread. */
 	void (*puh_rouse)(void *arg);
+	/** A descriptor that is readable when shh_wait() would end, and from the time
+	 * that puh_fd_arm() gave; -errno. NULL: there is none. */
+	int (*puh_fd)(void *arg);
+	/** Makes it unreadable, until something comes or at `deadline`. */
+	void (*puh_fd_arm)(void *arg, m0_time_t deadline);
 	/** The attachment has ended. `why` has the reason if the server has broken the
 	 * rules, for the log; else its field is NULL. Once. In a step; NULL: does
 	 * nothing. */

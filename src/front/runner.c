@@ -195,7 +195,9 @@ int m0_lnet_thread_start(struct m0_lnet *lnet)
 		m0_os_yield();
 	}
 	/* Nobody takes it off any more. */
-	if (M0_FRONT_GET(lnet->hm_has_fd))
+	if (M0_FRONT_GET(lnet->hm_has_fd) && lnet->hm_pump != NULL)
+		lnet->hm_embed.emb_apart->fao_disarm(lnet->hm_pump);
+	else if (M0_FRONT_GET(lnet->hm_has_fd))
 		lnet->hm_node->nod_reactor->rtr_ops->rtro_arm(
 			lnet->hm_node->nod_reactor, M0_TIME_NEVER);
 	rc = m0_os_cpus_start(&lnet->hm_embed.emb_cpus,

@@ -43,6 +43,8 @@ static bool inline_step(struct m0_lnet *lnet, m0_time_t now)
 
 	M0_PRE_EX(M0_FRONT_GET(lnet->hm_stepping));
 	lnet->hm_embed.emb_did = false;
+	if (M0_FRONT_GET(lnet->hm_has_fd) && lnet->hm_pump != NULL)
+		lnet->hm_embed.emb_apart->fao_disarm(lnet->hm_pump);
 	next = m0_strand_step(&lnet->hm_embed.emb_strand, now);
 	lnet->hm_embed.emb_next = next;
 	did = lnet->hm_embed.emb_did;
@@ -51,6 +53,13 @@ static bool inline_step(struct m0_lnet *lnet, m0_time_t now)
 	if (!M0_FRONT_GET(lnet->hm_has_fd)) {
 		/* Nothing that others wait for is looked at after it. */
 		__atomic_store_n(&lnet->hm_stepping, false, __ATOMIC_RELEASE);
+		return did;
+	}
+	if (lnet->hm_pump != NULL) {
+		lnet->hm_embed.emb_apart->fao_arm(lnet->hm_pump, next);
+		M0_FRONT_SET(lnet->hm_stepping, false);
+		if (m0_front__is_posted(lnet))
+			lnet->hm_embed.emb_apart->fao_rouse(lnet->hm_pump);
 		return did;
 	}
 	reactor = lnet->hm_node->nod_reactor;
@@ -143,8 +152,17 @@ int m0_lnet_fd(struct m0_lnet *lnet)
 	struct m0_reactor *reactor;
 	int                fd;
 
-	if (!M0_FRONT_GET(lnet->hm_inline) || lnet->hm_node == NULL)
+	if (!M0_FRONT_GET(lnet->hm_inline) ||
+	    (lnet->hm_node == NULL && lnet->hm_pump == NULL))
 		return -ENOSYS;
+	if (lnet->hm_pump != NULL) {
+		fd = lnet->hm_embed.emb_apart->fao_fd(lnet->hm_pump);
+		if (fd >= 0 && !M0_FRONT_GET(lnet->hm_has_fd)) {
+			M0_FRONT_SET(lnet->hm_has_fd, true);
+			lnet->hm_embed.emb_apart->fao_rouse(lnet->hm_pump);
+		}
+		return fd;
+	}
 	reactor = lnet->hm_node->nod_reactor;
 	fd = reactor->rtr_ops->rtro_fd(reactor);
 	if (!M0_FRONT_GET(lnet->hm_has_fd)) {
