@@ -47,6 +47,7 @@ int ping_main(int argc, char **argv);
 int discover_main(int argc, char **argv);
 int net_main(int argc, char **argv);
 int peer_main(int argc, char **argv);
+int process_main(int argc, char **argv);
 int stats_main(int argc, char **argv);
 int config_main(int argc, char **argv);
 int global_main(int argc, char **argv);

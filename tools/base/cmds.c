@@ -26,6 +26,8 @@ const struct tool_cmd tool_cmds[] = {
 	  "show reset", stats_main },
 	{ "global", "show the parameters of the running node", "show",
 	  global_main },
+	{ "process", "show processes that use the running node", "show",
+	  process_main },
 	{ "config", "check, import, export or compare a configuration file",
 	  "check import export diff confirm undo", config_main },
 	{ "set", "change a parameter of the running node",

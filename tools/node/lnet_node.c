@@ -19,6 +19,8 @@ enum {
 
 /** How long a stop may take, with the clients that do not take their answers. */
 #define STOP_TIME (M0_TIME_ONE_SECOND / 2)
+/** How often a node that detaches processes prints what it logs. */
+#define DETACH_TICK (M0_TIME_ONE_SECOND / 2)
 /** How often a router that stops is asked whether it has stopped. */
 #define DRAIN_TICK (M0_TIME_ONE_SECOND / 20)
 /** How long that may take: the library needs 10 s at the most. */
@@ -94,6 +96,7 @@ static error_t node_option(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &node->lno_opts;
 		state->child_inputs[1] = &node->lno_opts;
+		state->child_inputs[2] = &node->lno_attach;
 		break;
 	case 'v':
 		node->lno_verbose = true;
@@ -126,6 +129,7 @@ static error_t node_option(int key, char *arg, struct argp_state *state)
 static const struct argp_child node_children[] = {
 	{ &lnet_opts_argp, 0, NULL, 0 },
 	{ &router_opts_argp, 0, NULL, 0 },
+	{ &attach_opts_argp, 0, NULL, 0 },
 	{ 0 },
 };
 
@@ -244,6 +248,35 @@ static int path_choose(struct lnet_node *node)
 	return 0;
 }
 
+/* Lets processes attach, if asked to. @return the exit code. */
+static int attach_start(struct lnet_node *node)
+{
+	const struct attach_opts *opts = &node->lno_attach;
+	char                      why[M0_LNET_WHY_BYTES] = "";
+	int                       rc;
+
+	if (!opts->ato_given)
+		return 0;
+	rc = m0_lnet_daemon_start(&node->lno_daemon, node->lno_lnet,
+				  &opts->ato_cfg, opts->ato_path, why);
+	return rc == 0 ? 0
+		       : tool_fail_set(&node->lno_fail, TOOL_FAILED,
+				       "--attach: %s", why);
+}
+
+/* Detaches all processes. Before the node is closed. */
+static void attach_stop(struct lnet_node *node)
+{
+	if (node->lno_daemon == NULL)
+		return;
+	/* What is on its way to a peer ends with its connection. */
+	while (m0_lnet_daemon_stop(node->lno_daemon,
+				   m0_time_add(m0_time_now(), DETACH_TICK)) !=
+	       0)
+		logs_print(node);
+	node->lno_daemon = NULL;
+}
+
 static int node_start(struct lnet_node *node)
 {
 	struct tool_fail *fail = &node->lno_fail;
@@ -260,10 +293,13 @@ static int node_start(struct lnet_node *node)
 	node->lno_server.csv_serve = node_serve;
 	rc = node_conf_start(node);
 	if (rc == 0)
+		rc = attach_start(node);
+	if (rc == 0)
 		rc = ctl_server_open(&node->lno_server, node->lno_path,
 				     node->lno_ctl_mode, node->lno_ctl_group,
 				     fail);
 	if (rc != 0) {
+		attach_stop(node);
 		m0_lnet_close(node->lno_lnet);
 		return rc;
 	}
@@ -303,6 +339,7 @@ static void node_stop(struct lnet_node *node)
 	m0_time_t            until;
 
 	router_stop(node);
+	attach_stop(node);
 	until = m0_time_add(m0_time_now(), STOP_TIME);
 	ctl_server_close(&node->lno_server);
 	(void)m0_lnet_info_get(node->lno_lnet, &info);
@@ -329,11 +366,16 @@ int node_main(int argc, char **argv)
 	};
 
 	lnet_opts_init(&node.lno_opts, &node.lno_fail);
+	attach_opts_init(&node.lno_attach, &node.lno_fail);
+	/* $M0_LNET may say how other programs use this very node. */
+	snprintf(node.lno_opts.nop_cfg.lc_attach,
+		 sizeof node.lno_opts.nop_cfg.lc_attach, "none");
 	if (tool_parse(&node_argp, argc, argv, 0, &node) != 0)
 		return TOOL_USAGE;
 	m0_mutex_init(&node.lno_lock);
 	if (node_conf_read(&node) == 0 &&
-	    lnet_opts_check(&node.lno_opts) == 0 && node_start(&node) == 0) {
+	    lnet_opts_check(&node.lno_opts) == 0 &&
+	    attach_opts_check(&node.lno_attach) == 0 && node_start(&node) == 0) {
 		node_loop(&node);
 		node_stop(&node);
 		stop_mute_check(&node.lno_fail);

@@ -3,6 +3,7 @@
 #ifndef M0_TOOLS_LNET_NODE_H
 #define M0_TOOLS_LNET_NODE_H
 
+#include "attach_opts.h"
 #include "conf_serve.h"
 #include "ctl_server.h"
 #include "lnet_opts.h"
@@ -31,7 +32,8 @@ struct node_why {
 };
 
 struct lnet_node {
-	struct lnet_opts lno_opts;
+	struct lnet_opts   lno_opts;
+	struct attach_opts lno_attach;
 	bool             lno_json;
 	/** Tell of peers, for which the node is looked at once a second. */
 	bool lno_verbose;
@@ -42,6 +44,8 @@ struct lnet_node {
 	char              lno_path[CTL_PATH_BYTES];
 	struct tool_fail  lno_fail;
 	struct m0_lnet   *lno_lnet;
+	/** NULL: nobody may attach. */
+	struct m0_lnet_daemon *lno_daemon;
 	struct ctl_server lno_server;
 	int               lno_stop_fd;
 	int               lno_log_fd;

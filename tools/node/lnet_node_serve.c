@@ -6,6 +6,7 @@
 #include "fault_serve.h"
 #include "lnet_show.h"
 #include "explain_serve.h"
+#include "process_serve.h"
 #include "route_serve.h"
 #include "udsp_serve.h"
 #include "tune_serve.h"
@@ -206,6 +207,8 @@ static int show(struct lnet_node *node, const struct ctl_request *req,
 		fputs("colibri: the node is stopping\n", err);
 		return TOOL_FAILED;
 	}
+	if (req->cq_verb == CTL_PROCESS_SHOW)
+		return process_serve(req, node->lno_daemon, out, err);
 	if (req->cq_verb == CTL_EXPLAIN)
 		return explain_serve(req, node->lno_lnet, NULL, out, err);
 	if (req->cq_verb >= CTL_CONFIG_EXPORT && req->cq_verb < CTL_ROUTE_ADD)

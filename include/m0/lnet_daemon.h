@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * A daemon shares its node with other processes of the host: each opens it by
+ * m0_lnet_open() with lc_attach, and uses all of m0/lnet.h on the NIDs of the daemon.
+ * `colibri node --attach` is such a daemon.
+ */
+#ifndef M0_LNET_DAEMON_H
+#define M0_LNET_DAEMON_H
+
+#include "m0/lnet.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+	/** Users and groups that may be named. */
+	M0_LNET_DAEMON_IDS_MAX = 16
+};
+
+/** Who may attach, and the most that a process may have. */
+struct m0_lnet_daemon_cfg {
+	/** Users that may attach, and groups whose members may, by the credentials of
+	 * the socket. */
+	uint32_t ldc_uids[M0_LNET_DAEMON_IDS_MAX];
+	uint32_t ldc_gids[M0_LNET_DAEMON_IDS_MAX];
+	unsigned ldc_uids_nr;
+	unsigned ldc_gids_nr;
+	/** Mode of the socket, and its group; (uint32_t)-1: the daemon's. */
+	uint32_t ldc_mode;
+	uint32_t ldc_group;
+	/** Most processes, and most of a user. */
+	unsigned ldc_procs_max;
+	unsigned ldc_procs_of_uid_max;
+	/** Most bytes of memory of a process that the daemon maps. */
+	uint64_t ldc_bytes_max;
+	/** Most MDs, and most operations, of a process. */
+	unsigned ldc_mds_max;
+	unsigned ldc_ops_max;
+};
+
+/** A process that is attached. */
+struct m0_lnet_attached {
+	uint32_t lat_pid;
+	uint32_t lat_uid;
+	uint32_t lat_gid;
+	/** It is gone, or is being detached: what it held is being released. */
+	bool lat_is_ending;
+	/** m0_time_now() when it attached. */
+	m0_time_t lat_since;
+	/** MDs that have not ended; regions and their bytes. */
+	uint32_t lat_mds_nr;
+	uint32_t lat_regions_nr;
+	uint64_t lat_bytes;
+	/** Operations that were taken from it, and events that it was given; they wrap
+	 * around. */
+	uint32_t lat_ops_nr;
+	uint32_t lat_events_nr;
+};
+
+struct m0_lnet_daemon_info {
+	/** Since the start: processes that attached, and that were refused. */
+	uint64_t ldf_attached_nr;
+	uint64_t ldf_refused_nr;
+	/** Attached now. */
+	unsigned ldf_procs_nr;
+};
+
+struct m0_lnet_daemon;
+
+/** The user of this process and root may attach; mode 0600; 256 processes, 128 of a
+ * user; 1 GiB, 4,096 MDs and operations each. */
+M0_EXTERN void m0_lnet_daemon_cfg_default(struct m0_lnet_daemon_cfg *cfg);
+/**
+ * Listens at a path, in place of a socket that nobody listens at.
+ * @param lnet  a node with a thread; it lives until m0_lnet_daemon_stop() has returned 0.
+ * @param cfg   NULL: defaults.
+ * @param path  NULL: `/run/colibri/attach.sock`.
+ * @param why   as for m0_lnet_open.
+ * @retval -EINVAL      a value of `cfg`.
+ * @retval -EADDRINUSE  another daemon listens there.
+ * @retval -EEXIST      something is there that is no socket.
+ * @retval <0           others of the system.
+ */
+M0_EXTERN int m0_lnet_daemon_start(struct m0_lnet_daemon          **ret,
+				   struct m0_lnet                  *lnet,
+				   const struct m0_lnet_daemon_cfg *cfg,
+				   const char *path, char *why);
+/**
+ * Accepts nobody any more, detaches all processes, removes the socket, and frees the
+ * daemon once everything is released. Not from a callback.
+ * @retval -ETIMEDOUT  not all has ended at the deadline; call it again.
+ */
+M0_EXTERN int m0_lnet_daemon_stop(struct m0_lnet_daemon *daemon,
+				  m0_time_t              deadline);
+/** Any thread. */
+M0_EXTERN void m0_lnet_daemon_info_get(struct m0_lnet_daemon      *daemon,
+				       struct m0_lnet_daemon_info *ret);
+/**
+ * Processes that are attached, in no order. Any thread.
+ * @return how many were written, at most `max`
+ */
+M0_EXTERN unsigned m0_lnet_daemon_procs_get(struct m0_lnet_daemon   *daemon,
+					    struct m0_lnet_attached *ret,
+					    unsigned                 max);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* M0_LNET_DAEMON_H */

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * m0/lnet_daemon.h: the server half for programs.
+ */
+#include <stdio.h>
+
+#include "attach/attach.h"
+#include "attach/attach_server.h"
+#include "m0/lnet_daemon.h"
+
+struct m0_lnet_daemon {
+	struct m0_attach_server lda_server;
+};
+
+void m0_lnet_daemon_cfg_default(struct m0_lnet_daemon_cfg *cfg)
+{
+	struct m0_attach_policy policy;
+
+	M0_BASSERT((int)M0_LNET_DAEMON_IDS_MAX == (int)M0_ATTACH_IDS_MAX);
+	m0_attach_policy_default(&policy);
+	*cfg = (struct m0_lnet_daemon_cfg){
+		.ldc_uids_nr = policy.apo_uids_nr,
+		.ldc_gids_nr = policy.apo_gids_nr,
+		.ldc_mode = policy.apo_mode,
+		.ldc_group = policy.apo_group,
+		.ldc_procs_max = policy.apo_procs_max,
+		.ldc_procs_of_uid_max = policy.apo_procs_of_uid_max,
+		.ldc_bytes_max = policy.apo_serve.svg_bytes_max,
+		.ldc_mds_max = policy.apo_serve.svg_shared.shc_mds_max,
+		.ldc_ops_max = policy.apo_serve.svg_shared.shc_ops_max,
+	};
+	memcpy(cfg->ldc_uids, policy.apo_uids, sizeof cfg->ldc_uids);
+	memcpy(cfg->ldc_gids, policy.apo_gids, sizeof cfg->ldc_gids);
+}
+
+static int range_check(const char *field, uint64_t value, uint64_t min,
+		       uint64_t max, char *why)
+{
+	if (value >= min && value <= max)
+		return 0;
+	if (why != NULL)
+		(void)snprintf(why, M0_LNET_WHY_BYTES,
+			       "%s is %llu; accepted: %llu to %llu", field,
+			       (unsigned long long)value,
+			       (unsigned long long)min,
+			       (unsigned long long)max);
+	return -EINVAL;
+}
+
+static int cfg_check(const struct m0_lnet_daemon_cfg *cfg, char *why)
+{
+	int rc = range_check("ldc_uids_nr", cfg->ldc_uids_nr, 0,
+			     M0_LNET_DAEMON_IDS_MAX, why);
+
+	if (rc == 0)
+		rc = range_check("ldc_gids_nr", cfg->ldc_gids_nr, 0,
+				 M0_LNET_DAEMON_IDS_MAX, why);
+	if (rc == 0)
+		rc = range_check("ldc_mode", cfg->ldc_mode, 0, 0777, why);
+	if (rc == 0)
+		rc = range_check("ldc_procs_max", cfg->ldc_procs_max, 1, 65536,
+				 why);
+	if (rc == 0)
+		rc = range_check("ldc_procs_of_uid_max",
+				 cfg->ldc_procs_of_uid_max, 1, 65536, why);
+	if (rc == 0)
+		rc = range_check("ldc_bytes_max", cfg->ldc_bytes_max, 4096,
+				 UINT64_C(1) << 48, why);
+	if (rc == 0)
+		rc = range_check("ldc_mds_max", cfg->ldc_mds_max, 1,
+				 M0_SHARED_OBJECTS_MAX, why);
+	if (rc == 0)
+		rc = range_check("ldc_ops_max", cfg->ldc_ops_max, 1,
+				 M0_SHARED_OBJECTS_MAX, why);
+	return rc;
+}
+
+static void policy_of(const struct m0_lnet_daemon_cfg *cfg,
+		      struct m0_attach_policy         *policy)
+{
+	m0_attach_policy_default(policy);
+	policy->apo_uids_nr = cfg->ldc_uids_nr;
+	policy->apo_gids_nr = cfg->ldc_gids_nr;
+	memcpy(policy->apo_uids, cfg->ldc_uids, sizeof policy->apo_uids);
+	memcpy(policy->apo_gids, cfg->ldc_gids, sizeof policy->apo_gids);
+	policy->apo_mode = cfg->ldc_mode;
+	policy->apo_group = cfg->ldc_group;
+	policy->apo_procs_max = cfg->ldc_procs_max;
+	policy->apo_procs_of_uid_max = cfg->ldc_procs_of_uid_max;
+	policy->apo_serve.svg_bytes_max = cfg->ldc_bytes_max;
+	policy->apo_serve.svg_shared.shc_mds_max = cfg->ldc_mds_max;
+	policy->apo_serve.svg_shared.shc_mes_max = cfg->ldc_mds_max;
+	policy->apo_serve.svg_shared.shc_ops_max = cfg->ldc_ops_max;
+}
+
+int m0_lnet_daemon_start(struct m0_lnet_daemon          **ret,
+			 struct m0_lnet                  *lnet,
+			 const struct m0_lnet_daemon_cfg *cfg, const char *path,
+			 char *why)
+{
+	char                      text[M0_ATTACH_WHY_BYTES] = "no memory";
+	struct m0_lnet_daemon_cfg dflt;
+	struct m0_attach_policy   policy;
+	struct m0_lnet_daemon    *daemon;
+	int                       rc;
+
+	M0_PRE(!m0_lnet_is_inline(lnet));
+	if (cfg == NULL) {
+		m0_lnet_daemon_cfg_default(&dflt);
+		cfg = &dflt;
+	}
+	rc = cfg_check(cfg, why);
+	if (rc != 0)
+		return rc;
+	policy_of(cfg, &policy);
+	M0_ALLOC_PTR(daemon);
+	rc = daemon == NULL
+		     ? -ENOMEM
+		     : m0_attach_server_start(
+			       &daemon->lda_server, lnet, &policy,
+			       path == NULL ? M0_ATTACH_PATH : path, text);
+	if (rc == 0) {
+		*ret = daemon;
+		return 0;
+	}
+	m0_free(daemon);
+	if (why != NULL)
+		(void)snprintf(why, M0_LNET_WHY_BYTES, "%s", text);
+	return rc;
+}
+
+int m0_lnet_daemon_stop(struct m0_lnet_daemon *daemon, m0_time_t deadline)
+{
+	int rc = m0_attach_server_stop(&daemon->lda_server, deadline);
+
+	if (rc != 0)
+		return rc;
+	m0_attach_server_fini(&daemon->lda_server);
+	m0_free(daemon);
+	return 0;
+}
+
+void m0_lnet_daemon_info_get(struct m0_lnet_daemon      *daemon,
+			     struct m0_lnet_daemon_info *ret)
+{
+	struct m0_attach_server *server = &daemon->lda_server;
+
+	m0_mutex_lock(&server->asv_lock);
+	*ret = (struct m0_lnet_daemon_info){
+		.ldf_attached_nr = server->asv_attached_nr,
+		.ldf_refused_nr = server->asv_refused_nr,
+		.ldf_procs_nr = server->asv_procs_nr,
+	};
+	m0_mutex_unlock(&server->asv_lock);
+}
+
+unsigned m0_lnet_daemon_procs_get(struct m0_lnet_daemon   *daemon,
+				  struct m0_lnet_attached *ret, unsigned max)
+{
+	struct m0_attach_info *info;
+	unsigned               nr;
+	unsigned               i;
+
+	M0_ALLOC_ARR(info, max);
+	if (info == NULL)
+		return 0;
+	nr = m0_attach_server_info(&daemon->lda_server, info, max);
+	for (i = 0; i < nr; ++i)
+		ret[i] = (struct m0_lnet_attached){
+			.lat_pid = info[i].ain_creds.scr_pid,
+			.lat_uid = info[i].ain_creds.scr_uid,
+			.lat_gid = info[i].ain_creds.scr_gid,
+			.lat_is_ending = info[i].ain_is_ending,
+			.lat_since = info[i].ain_since,
+			.lat_mds_nr = info[i].ain_mds_nr,
+			.lat_regions_nr = info[i].ain_regions_nr,
+			.lat_bytes = info[i].ain_bytes,
+			.lat_ops_nr = info[i].ain_ops_nr,
+			.lat_events_nr = info[i].ain_events_nr,
+		};
+	m0_free(info);
+	return nr;
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+
+#include "process_serve.h"
+#include "ctl_out.h"
+#include "../base/jout.h"
+
+static int by_pid(const void *a, const void *b)
+{
+	const struct m0_lnet_attached *one = a;
+	const struct m0_lnet_attached *two = b;
+
+	return (one->lat_pid > two->lat_pid) - (one->lat_pid < two->lat_pid);
+}
+
+static void process_add(struct json_t *item, const struct m0_lnet_attached *proc,
+			m0_time_t now)
+{
+	jout_num(item, "pid", proc->lat_pid);
+	jout_num(item, "uid", proc->lat_uid);
+	jout_num(item, "gid", proc->lat_gid);
+	jout_str(item, "state", proc->lat_is_ending ? "ending" : "attached");
+	jout_num(item, "seconds",
+		 m0_time_sub(now, min_check(now, proc->lat_since)) /
+			 M0_TIME_ONE_SECOND);
+	jout_num(item, "mds", proc->lat_mds_nr);
+	jout_num(item, "regions", proc->lat_regions_nr);
+	jout_num(item, "memory", proc->lat_bytes);
+	jout_num(item, "operations", proc->lat_ops_nr);
+	jout_num(item, "events", proc->lat_events_nr);
+}
+
+int process_serve(const struct ctl_request *req, struct m0_lnet_daemon *daemon,
+		  FILE *out, FILE *err)
+{
+	struct m0_lnet_daemon_info info = { 0 };
+	struct m0_lnet_attached   *procs = NULL;
+	struct json_t             *tree;
+	struct json_t             *list;
+	struct json_t             *sum;
+	m0_time_t                  now = m0_time_now();
+	unsigned                   nr = 0;
+	unsigned                   i;
+
+	if (daemon == NULL) {
+		fputs("colibri: processes cannot attach to this node: it was "
+		      "started without --attach\n",
+		      err);
+		return TOOL_FAILED;
+	}
+	m0_lnet_daemon_info_get(daemon, &info);
+	if (info.ldf_procs_nr > 0)
+		procs = calloc(info.ldf_procs_nr, sizeof *procs);
+	if (procs != NULL)
+		nr = m0_lnet_daemon_procs_get(daemon, procs, info.ldf_procs_nr);
+	if (nr > 0)
+		qsort(procs, nr, sizeof *procs, by_pid);
+	tree = jout_alloc();
+	list = jout_array(tree, "process");
+	for (i = 0; i < nr; ++i)
+		process_add(jout_append(list), &procs[i], now);
+	sum = jout_object(tree, "processes");
+	jout_num(sum, "attached", nr);
+	jout_num(sum, "since start", info.ldf_attached_nr);
+	jout_num(sum, "refused", info.ldf_refused_nr);
+	ctl_tree_print(req, tree, CTL_LIST_INDENT, out);
+	jout_free(tree);
+	free(procs);
+	return TOOL_OK;
+}
