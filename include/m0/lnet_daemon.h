@@ -18,7 +18,7 @@ enum {
 	M0_LNET_DAEMON_IDS_MAX = 16
 };
 
-/** Who may attach, and the most that a process may have. */
+/** Users that may attach, and limits of each process. */
 struct m0_lnet_daemon_cfg {
 	/** Users that may attach, and groups whose members may, by the credentials of
 	 * the socket. */
@@ -44,7 +44,7 @@ struct m0_lnet_attached {
 	uint32_t lat_pid;
 	uint32_t lat_uid;
 	uint32_t lat_gid;
-	/** It is gone, or is being detached: what it held is being released. */
+	/** The process is gone, or is being detached, and the daemon releases what it held. */
 	bool lat_is_ending;
 	/** m0_time_now() when it attached. */
 	m0_time_t lat_since;

@@ -129,6 +129,11 @@ M0_EXTERN void m0_lnet_eq_taken(struct m0_lnet_eq *eq, uint32_t nr);
 M0_EXTERN int m0_lnet_confine_hint(struct m0_lnet         *lnet,
 				   const struct m0_bitmap *processors);
 /**
+ * True if the node is in another process (lc_attach), so that other processes may have the
+ * same NIDs.
+ */
+M0_EXTERN bool m0_lnet_is_attached(const struct m0_lnet *lnet);
+/**
  * True if the node has no thread: it moves only when a thread makes progress.
  */
 M0_EXTERN bool m0_lnet_is_inline(const struct m0_lnet *lnet);

@@ -93,8 +93,7 @@ static void policy_of(const struct m0_lnet_daemon_cfg *cfg,
 	policy->apo_serve.svg_shared.shc_ops_max = cfg->ldc_ops_max;
 }
 
-int m0_lnet_daemon_start(struct m0_lnet_daemon          **ret,
-			 struct m0_lnet                  *lnet,
+int m0_lnet_daemon_start(struct m0_lnet_daemon **ret, struct m0_lnet *lnet,
 			 const struct m0_lnet_daemon_cfg *cfg, const char *path,
 			 char *why)
 {

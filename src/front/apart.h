@@ -37,7 +37,7 @@ struct m0_front_apart_ops {
 	/** Hands its memory over. @return 0 or a negative errno */
 	int (*fao_region_share)(struct m0_pump *pump, uint32_t nr, void *addr,
 				uint64_t bytes);
-	/** What fao_region_take() was given. */
+	/** Returns the `mem` of fao_region_take(). */
 	void *(*fao_region_of)(const struct m0_pump *pump, uint32_t nr);
 	/** Can memory be handed over only if another process can map it? */
 	bool (*fao_is_far)(const struct m0_pump *pump);

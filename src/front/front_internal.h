@@ -204,6 +204,9 @@ enum {
  * thread that holds hm_stepping. */
 struct m0_front_embed {
 	struct m0_strand emb_strand;
+	/** Under hm_lock: runners that may have something to post; and atomic: there are. */
+	struct m0_list emb_behinds;
+	bool           emb_has_behinds;
 	/** Where its thread runs. */
 	struct m0_os_cpus emb_cpus;
 	/** The step did something. */
@@ -275,8 +278,6 @@ struct m0_lnet {
 	/** Runners; those to be run. */
 	struct m0_list hm_runners;
 	struct m0_list hm_woken;
-	/** Runners that may have something to post. */
-	struct m0_list hm_behinds;
 	/** No more operations are taken. */
 	bool hm_shut;
 	/** The node is gone; only polled queues keep its memory. */
@@ -285,8 +286,6 @@ struct m0_lnet {
 	/* Atomic. */
 	/** The node has no thread (yet). */
 	bool hm_inline;
-	/** hm_behinds is not empty. */
-	bool hm_has_behinds;
 	/** hm_woken is not empty. */
 	bool hm_has_woken;
 	/** The runner that is being run. */

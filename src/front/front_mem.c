@@ -39,7 +39,7 @@ struct front_mem {
 	 * it; bytes 0: it is a region itself. */
 	struct mem_key hmr_base;
 	size_t         hmr_offset;
-	/** What the server has in place of the memory; NULL: the memory itself. */
+	/** Memory that the server has in its place; NULL: the memory itself. */
 	void *hmr_shadow;
 
 	/* The strand's. */
@@ -141,7 +141,8 @@ static int sorted_add(struct m0_front_mems *mems, struct front_mem *mem)
 	size_t             rank = rank_of(mems, mem->hmr_key.mek_addr);
 	struct front_mem **table;
 
-	/* It is full at each power of 2. */
+	M0_PRE(rank <= nr);
+	/* The table is full at each power of 2. */
 	if ((nr & (nr - 1)) == 0) {
 		table = m0_alloc((nr == 0 ? 1 : 2 * nr) * sizeof *table);
 		if (table == NULL)
@@ -163,6 +164,7 @@ static void sorted_del(struct m0_front_mems *mems, struct front_mem *mem)
 {
 	size_t rank = rank_of(mems, mem->hmr_key.mek_addr);
 
+	M0_PRE(rank > 0);
 	while (mems->hmz_sorted[--rank] != mem)
 		M0_ASSERT(rank > 0);
 	--mems->hmz_sorted_nr;
@@ -188,6 +190,7 @@ static int region_name(struct m0_lnet *lnet, struct front_mem *mem)
 	struct m0_front_mems *mems = &lnet->hm_mems;
 	uint32_t              nr;
 
+	M0_PRE_EX(m0_mutex_is_locked(&lnet->hm_lock));
 	if (is_part(mem)) {
 		mem->hmr_mem.nmm_mem.lme_region =
 			find(lnet, &mem->hmr_base)->hmr_mem.nmm_mem.lme_region;
@@ -319,7 +322,7 @@ int m0_front__segs_fill(struct m0_lnet *lnet, struct m0_front_md *fmd,
 
 /* -------------------------------------------------------------- attached -- */
 
-/* What the server has for a segment. */
+/* Returns the memory that the server has for a segment. */
 static char *seg_at(const struct m0_lnet *lnet, const struct m0_ring_seg *seg)
 {
 	const struct front_mem *mem = lnet->hm_embed.emb_apart->fao_region_of(
@@ -523,13 +526,14 @@ static int part_place(struct front_mem *mem)
 			return -ENOMEM;
 	}
 	mem->hmr_offset = (size_t)(at - (char *)base->mek_addr);
+	M0_POST(mem->hmr_offset + mem->hmr_key.mek_bytes <= base->mek_bytes);
 	return 0;
 }
 
 /* A part that nothing refers to any more. */
 static void part_free(struct m0_lnet *lnet, struct front_mem *mem)
 {
-	M0_PRE(is_part(mem));
+	M0_PRE(is_part(mem) && !m0_list_link_is_in(&mem->hmr_all));
 	m0_lnet_mem_deregister(lnet, mem->hmr_base.mek_addr,
 			       mem->hmr_base.mek_bytes);
 	if (mem->hmr_shadow != NULL)

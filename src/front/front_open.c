@@ -83,7 +83,7 @@ struct m0_lnet *m0_front__new(const struct m0_lnet_cfg   *cfg,
 	m0_list_init(&lnet->hm_eqs);
 	m0_list_init(&lnet->hm_runners);
 	m0_list_init(&lnet->hm_woken);
-	m0_list_init(&lnet->hm_behinds);
+	m0_list_init(&lnet->hm_embed.emb_behinds);
 	m0_front__mems_init(lnet);
 	lnet->hm_run_at = M0_TIME_NEVER;
 	lnet->hm_inline = true;
@@ -183,7 +183,7 @@ static const char *attach_path(const struct m0_lnet_cfg *cfg)
 	env += sizeof word - 1;
 	if (*env == 0)
 		return env;
-	/* Else it names a network. */
+	/* Another text names a network. */
 	return *env == ':' ? env + 1 : NULL;
 }
 

@@ -82,6 +82,7 @@ static void pump_post(struct m0_pump *pump)
 {
 	bool is_left = true;
 
+	M0_PRE_EX(!m0_front__is_inside(pump->pmp_lnet));
 	m0_mutex_lock(&pump->pmp_lock);
 	if (m0_pump__is_open(pump)) {
 		(void)m0_pump__down(pump);
@@ -154,12 +155,13 @@ static void pump_disarm(struct m0_pump *pump)
 		__atomic_store_n(&pump->pmp_is_gone, true, __ATOMIC_RELEASE);
 }
 
-/* Whoever puts something, or ends, rings. */
+/* The server rings when it puts something, or ends. */
 static void pump_arm(struct m0_pump *pump, m0_time_t next)
 {
 	uint32_t bits = M0_SHARED_ENTRIES |
 			(pump->pmp_sleeps_for_room ? M0_SHARED_ROOM : 0);
 
+	M0_PRE(pump->pmp_host->puh_fd_arm != NULL);
 	pump->pmp_host->puh_fd_arm(pump->pmp_arg, next);
 	if (pump_is_ready(pump) ||
 	    (m0_pump__is_open(pump) &&

@@ -26,8 +26,9 @@ void m0_lnet_runner_add(struct m0_lnet *lnet, struct m0_lnet_runner *runner)
 	m0_mutex_lock(&lnet->hm_lock);
 	m0_list_add_tail(&lnet->hm_runners, &runner->ru_link);
 	if (runner->ru_is_behind != NULL) {
-		m0_list_add_tail(&lnet->hm_behinds, &runner->ru_behind_link);
-		M0_FRONT_SET(lnet->hm_has_behinds, true);
+		m0_list_add_tail(&lnet->hm_embed.emb_behinds,
+				 &runner->ru_behind_link);
+		M0_FRONT_SET(lnet->hm_embed.emb_has_behinds, true);
 	}
 	m0_mutex_unlock(&lnet->hm_lock);
 }
@@ -41,8 +42,8 @@ void m0_lnet_runner_del(struct m0_lnet *lnet, struct m0_lnet_runner *runner)
 	m0_list_del(&runner->ru_woken_link);
 	if (runner->ru_is_behind != NULL) {
 		m0_list_del(&runner->ru_behind_link);
-		M0_FRONT_SET(lnet->hm_has_behinds,
-			     !m0_list_is_empty(&lnet->hm_behinds));
+		M0_FRONT_SET(lnet->hm_embed.emb_has_behinds,
+			     !m0_list_is_empty(&lnet->hm_embed.emb_behinds));
 	}
 	m0_mutex_unlock(&lnet->hm_lock);
 	/* Locks may be held: it is a run that has nothing to do any more. */
@@ -143,11 +144,12 @@ bool m0_front__is_behind(struct m0_lnet *lnet)
 	struct m0_lnet_runner *runner;
 	bool                   any = false;
 
-	if (M0_LIKELY(!M0_FRONT_GET(lnet->hm_has_behinds)))
+	if (M0_LIKELY(!M0_FRONT_GET(lnet->hm_embed.emb_has_behinds)))
 		return false;
+	M0_PRE_EX(m0_front__is_inside(lnet));
 	m0_mutex_lock(&lnet->hm_lock);
-	m0_list_for_each_entry(&lnet->hm_behinds, runner, struct m0_lnet_runner,
-			       ru_behind_link) {
+	m0_list_for_each_entry(&lnet->hm_embed.emb_behinds, runner,
+			       struct m0_lnet_runner, ru_behind_link) {
 		if (runner->ru_is_behind(runner)) {
 			woken_add(lnet, runner);
 			any = true;
@@ -155,7 +157,7 @@ bool m0_front__is_behind(struct m0_lnet *lnet)
 	}
 	if (any) {
 		M0_FRONT_SET(lnet->hm_has_woken, true);
-		/* Whatever they post, the ring is taken once more. */
+		/* The ring is taken once more, even if they post nothing. */
 		M0_FRONT_SET(lnet->hm_ring->rng_down.rqu_bell, 1);
 	}
 	m0_mutex_unlock(&lnet->hm_lock);
@@ -163,6 +165,11 @@ bool m0_front__is_behind(struct m0_lnet *lnet)
 }
 
 /* ---------------------------------------------------------------- thread -- */
+
+bool m0_lnet_is_attached(const struct m0_lnet *lnet)
+{
+	return lnet->hm_node == NULL;
+}
 
 bool m0_lnet_is_inline(const struct m0_lnet *lnet)
 {

@@ -26,7 +26,7 @@ struct arena_region {
 	struct m0_list_link ar_link;
 	char               *ar_base;
 	size_t              ar_bytes;
-	/** Of memory that others can map; -1. */
+	/** Descriptor of memory that others can map; -1. */
 	int      ar_fd;
 	uint32_t ar_free_nr;
 	uint64_t ar_used[PAGES_NR / WORD_BITS];

@@ -44,7 +44,7 @@ static int shared_open(size_t bytes)
 	return -1;
 }
 
-/* Of `fd`, or of the process alone if it is -1. */
+/* Maps `fd`, or memory of the process alone if it is -1. */
 static void *region_map(size_t bytes, int fd)
 {
 	size_t size = m0_align(max64u(bytes, 1), REGION_ALIGN);

@@ -107,7 +107,7 @@ static m0_time_t run(struct m0_lnet_runner *runner, m0_time_t now)
 	return M0_TIME_NEVER;
 }
 
-/* What the process has put before a message came counts for that message. */
+/* Entries that the process has put before a message came count for that message. */
 static bool is_behind(struct m0_lnet_runner *runner)
 {
 	struct m0_serve *srv =

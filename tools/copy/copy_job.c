@@ -278,7 +278,7 @@ static void target_set(struct copy_job *job, const char *path)
 	memcpy(target->cta_addr, args->ca_dst, nr);
 	target->cta_addr[nr] = '\0';
 	strcpy(target->cta_name, path);
-	if (tool_place_has(&args->ca_place, target->cta_addr))
+	if (tool_place_is_alone(&args->ca_place, target->cta_addr))
 		tool_fail_set(args->ca_fail, TOOL_USAGE,
 			      "DST '%s' is at this process' own NID; two "
 			      "processes of a host need two, say --net "

@@ -8,6 +8,7 @@
 
 #include "m0/lnet_route.h"
 #include "place.h"
+#include "m0/lnet_run.h"
 #include "../base/text.h"
 
 enum {
@@ -166,6 +167,13 @@ bool tool_place_has(const struct tool_place *place, const char *addr)
 			return true;
 	}
 	return false;
+}
+
+bool tool_place_is_alone(const struct tool_place *place, const char *addr)
+{
+	return tool_place_has(place, addr) &&
+	       (place->tpl_lnet == NULL ||
+		!m0_lnet_is_attached(place->tpl_lnet));
 }
 
 /* Is there a route to the network, up or down? */

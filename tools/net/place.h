@@ -35,6 +35,9 @@ const char *tool_place_words(const struct tool_place *place, const char *addr,
 /** Is it an address of a node of this process? */
 bool tool_place_has(const struct tool_place *place, const char *addr);
 
+/** So, and of no other process: the node is not one that processes share. */
+bool tool_place_is_alone(const struct tool_place *place, const char *addr);
+
 /** Is it on a network of this process? Of sunrpc all are. */
 bool tool_place_meets(const struct tool_place *place, const char *addr);
 /** Must be, and is named `what`. @return 0, or an exit code. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who may attach to the node, and what a process may have. */
+/* Options that say who may attach to the node, and limit each process. */
 #include <grp.h>
 #include <pwd.h>
 #include <stdio.h>
@@ -73,7 +73,8 @@ static bool number_of(const char *text, uint32_t *ret)
 }
 
 /* @return how many ids the list has; 0: it is not accepted. */
-static unsigned ids_parse(const char *text, bool (*of)(const char *, uint32_t *),
+static unsigned ids_parse(const char *text,
+			  bool (*of)(const char *, uint32_t *),
 			  uint32_t ids[M0_LNET_DAEMON_IDS_MAX])
 {
 	char        name[NAME_MAX_BYTES];
@@ -102,9 +103,10 @@ static void users_option(struct attach_opts *opts, const char *text)
 
 	cfg->ldc_uids_nr = ids_parse(text, user_of, cfg->ldc_uids);
 	if (cfg->ldc_uids_nr == 0)
-		tool_bad_value(opts->ato_fail, "--attach-users", text,
-			       "names or numbers of at most 16 users, separated "
-			       "by commas");
+		tool_bad_value(
+			opts->ato_fail, "--attach-users", text,
+			"names or numbers of at most 16 users, separated "
+			"by commas");
 }
 
 static void groups_option(struct attach_opts *opts, const char *text)
@@ -199,7 +201,8 @@ int attach_opts_check(struct attach_opts *opts)
 			      opts->ato_needs);
 	if (opts->ato_given && opts->ato_path != NULL &&
 	    (opts->ato_path[0] == '\0' ||
-	     strlen(opts->ato_path) >= sizeof((struct m0_lnet_cfg *)0)->lc_attach))
+	     strlen(opts->ato_path) >=
+		     sizeof((struct m0_lnet_cfg *)0)->lc_attach))
 		tool_bad_value(opts->ato_fail, "--attach", opts->ato_path,
 			       "a path of at most 107 bytes");
 	/* A group is given to let its members in. */

@@ -269,7 +269,7 @@ static void attach_stop(struct lnet_node *node)
 {
 	if (node->lno_daemon == NULL)
 		return;
-	/* What is on its way to a peer ends with its connection. */
+	/* A message that is on its way to a peer ends with its connection. */
 	while (m0_lnet_daemon_stop(node->lno_daemon,
 				   m0_time_add(m0_time_now(), DETACH_TICK)) !=
 	       0)
@@ -375,7 +375,8 @@ int node_main(int argc, char **argv)
 	m0_mutex_init(&node.lno_lock);
 	if (node_conf_read(&node) == 0 &&
 	    lnet_opts_check(&node.lno_opts) == 0 &&
-	    attach_opts_check(&node.lno_attach) == 0 && node_start(&node) == 0) {
+	    attach_opts_check(&node.lno_attach) == 0 &&
+	    node_start(&node) == 0) {
 		node_loop(&node);
 		node_stop(&node);
 		stop_mute_check(&node.lno_fail);

@@ -34,21 +34,21 @@ struct node_why {
 struct lnet_node {
 	struct lnet_opts   lno_opts;
 	struct attach_opts lno_attach;
-	bool             lno_json;
+	bool               lno_json;
 	/** Tell of peers, for which the node is looked at once a second. */
 	bool lno_verbose;
 	/** 0: not given. */
 	mode_t lno_ctl_mode;
 	/** (gid_t)-1: not given. */
-	gid_t             lno_ctl_group;
-	char              lno_path[CTL_PATH_BYTES];
-	struct tool_fail  lno_fail;
-	struct m0_lnet   *lno_lnet;
+	gid_t            lno_ctl_group;
+	char             lno_path[CTL_PATH_BYTES];
+	struct tool_fail lno_fail;
+	struct m0_lnet  *lno_lnet;
 	/** NULL: nobody may attach. */
 	struct m0_lnet_daemon *lno_daemon;
-	struct ctl_server lno_server;
-	int               lno_stop_fd;
-	int               lno_log_fd;
+	struct ctl_server      lno_server;
+	int                    lno_stop_fd;
+	int                    lno_log_fd;
 	/** Readable: jobs have ended. */
 	int              lno_wake_fd;
 	struct m0_mutex  lno_lock;

@@ -13,8 +13,8 @@ static int by_pid(const void *a, const void *b)
 	return (one->lat_pid > two->lat_pid) - (one->lat_pid < two->lat_pid);
 }
 
-static void process_add(struct json_t *item, const struct m0_lnet_attached *proc,
-			m0_time_t now)
+static void process_add(struct json_t                 *item,
+			const struct m0_lnet_attached *proc, m0_time_t now)
 {
 	jout_num(item, "pid", proc->lat_pid);
 	jout_num(item, "uid", proc->lat_uid);

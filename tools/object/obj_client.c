@@ -197,7 +197,7 @@ static int place_check(struct obj_client *client)
 	const struct obj_target *target = client->oc_target;
 	unsigned                 i;
 
-	if (tool_place_has(place, target->ot_eps[0]))
+	if (tool_place_is_alone(place, target->ot_eps[0]))
 		return tool_fail_set(client->oc_fail, TOOL_USAGE,
 				     "'%s' is at our own NID; give this "
 				     "process another, with --net",

@@ -145,7 +145,7 @@ static int far_prepare(struct perf_args *args)
 
 static int server_check(struct perf_args *args)
 {
-	if (!tool_place_has(&args->pa_places[PERF_A], args->pa_server))
+	if (!tool_place_is_alone(&args->pa_places[PERF_A], args->pa_server))
 		return tool_place_peer_check(&args->pa_places[PERF_A],
 					     args->pa_server, "EP",
 					     args->pa_fail);

@@ -78,7 +78,7 @@ static void stage_free(struct xlnet_machine *xm, struct xlnet_stage *xs)
 	m0_free(xs);
 }
 
-/* It waits for a node that is in another process: no lock is held. */
+/* The function waits for a node that is in another process: no lock is held. */
 static struct xlnet_stage *stage_make(struct xlnet_machine *xm)
 {
 	struct xlnet_stage *xs;
