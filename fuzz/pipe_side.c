@@ -51,7 +51,7 @@ static struct m0_pipe_mem *mem_of(struct m0_pipe_mem **kept)
 	return *kept;
 }
 
-/* Whatever ends the pipe has a reason, and ends it for ever. */
+/* The end of a pipe has a reason, and is final. */
 static void rc_check(struct story *sto, ssize_t rc)
 {
 	char   why[M0_PIPE_WHY_BYTES];

@@ -6,8 +6,8 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <ucp/api/ucp.h>
 
+#include "ucx.h"
 #include "../net/net_world.h"
 
 static const char usage[] =
@@ -196,8 +196,8 @@ static uint64_t run_rate(void *arg, uint64_t nr)
 	(void)arg;
 	nr = (nr + DEPTH - 1) / DEPTH * DEPTH;
 	atomic_store(&card->cd_got, 0);
-	while (queued > 0 || atomic_load_explicit(&card->cd_got,
-						  memory_order_acquire) < nr) {
+	while (queued > 0 ||
+	       atomic_load_explicit(&card->cd_got, memory_order_acquire) < nr) {
 		uint64_t got = atomic_load_explicit(&card->cd_got,
 						    memory_order_acquire);
 

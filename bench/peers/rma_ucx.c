@@ -2,9 +2,9 @@
 /* UCX: put and get of UCP, over the transports of UCX_TLS. */
 #include <stdlib.h>
 #include <string.h>
-#include <ucp/api/ucp.h>
 
 #include "rma.h"
+#include "ucx.h"
 
 static const char   *transports;
 static ucp_context_h context;

@@ -41,21 +41,21 @@ struct m0_lnet_daemon_cfg {
 
 /** A process that is attached. */
 struct m0_lnet_attached {
-	uint32_t lat_pid;
-	uint32_t lat_uid;
-	uint32_t lat_gid;
+	uint32_t lax_pid;
+	uint32_t lax_uid;
+	uint32_t lax_gid;
 	/** The process is gone, or is being detached, and the daemon releases what it held. */
-	bool lat_is_ending;
+	bool lax_is_ending;
 	/** m0_time_now() when it attached. */
-	m0_time_t lat_since;
+	m0_time_t lax_since;
 	/** MDs that have not ended; regions and their bytes. */
-	uint32_t lat_mds_nr;
-	uint32_t lat_regions_nr;
-	uint64_t lat_bytes;
+	uint32_t lax_mds_nr;
+	uint32_t lax_regions_nr;
+	uint64_t lax_bytes;
 	/** Operations that were taken from it, and events that it was given; they wrap
 	 * around. */
-	uint32_t lat_ops_nr;
-	uint32_t lat_events_nr;
+	uint32_t lax_ops_nr;
+	uint32_t lax_events_nr;
 };
 
 struct m0_lnet_daemon_info {

@@ -92,4 +92,7 @@ int m0_attach_region_give(struct m0_attach *att, uint32_t nr, int fd,
 void *m0_attach_mem_alloc(uint64_t bytes, int *ret_fd);
 void  m0_attach_mem_free(void *addr, uint64_t bytes);
 
+/** Lets m0_lnet_open() attach. Each program that has this room does it before main(). */
+void m0_attach__install(void);
+
 #endif /* M0_SRC_ATTACH_ATTACH_H */

@@ -195,11 +195,13 @@ static int open_attached(struct m0_lnet **ret, const struct m0_lnet_cfg *cfg,
 	return rc;
 }
 
-/** A static link is told to take it (meson.build). */
-extern const m0_front_attach_open_t m0_attach__open;
-const m0_front_attach_open_t        m0_attach__open = open_attached;
-
-__attribute__((__constructor__)) static void attach_start(void)
+void m0_attach__install(void)
 {
 	m0_front_attach_open_set(open_attached);
+}
+
+/* A static link is told to take m0_attach__install() (meson.build). */
+__attribute__((__constructor__)) static void attach_start(void)
+{
+	m0_attach__install();
 }

@@ -166,16 +166,16 @@ unsigned m0_lnet_daemon_procs_get(struct m0_lnet_daemon   *daemon,
 	nr = m0_attach_server_info(&daemon->lda_server, info, max);
 	for (i = 0; i < nr; ++i)
 		ret[i] = (struct m0_lnet_attached){
-			.lat_pid = info[i].ain_creds.scr_pid,
-			.lat_uid = info[i].ain_creds.scr_uid,
-			.lat_gid = info[i].ain_creds.scr_gid,
-			.lat_is_ending = info[i].ain_is_ending,
-			.lat_since = info[i].ain_since,
-			.lat_mds_nr = info[i].ain_mds_nr,
-			.lat_regions_nr = info[i].ain_regions_nr,
-			.lat_bytes = info[i].ain_bytes,
-			.lat_ops_nr = info[i].ain_ops_nr,
-			.lat_events_nr = info[i].ain_events_nr,
+			.lax_pid = info[i].ain_creds.scr_pid,
+			.lax_uid = info[i].ain_creds.scr_uid,
+			.lax_gid = info[i].ain_creds.scr_gid,
+			.lax_is_ending = info[i].ain_is_ending,
+			.lax_since = info[i].ain_since,
+			.lax_mds_nr = info[i].ain_mds_nr,
+			.lax_regions_nr = info[i].ain_regions_nr,
+			.lax_bytes = info[i].ain_bytes,
+			.lax_ops_nr = info[i].ain_ops_nr,
+			.lax_events_nr = info[i].ain_events_nr,
 		};
 	m0_free(info);
 	return nr;

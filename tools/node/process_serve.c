@@ -10,24 +10,24 @@ static int by_pid(const void *a, const void *b)
 	const struct m0_lnet_attached *one = a;
 	const struct m0_lnet_attached *two = b;
 
-	return (one->lat_pid > two->lat_pid) - (one->lat_pid < two->lat_pid);
+	return (one->lax_pid > two->lax_pid) - (one->lax_pid < two->lax_pid);
 }
 
 static void process_add(struct json_t                 *item,
 			const struct m0_lnet_attached *proc, m0_time_t now)
 {
-	jout_num(item, "pid", proc->lat_pid);
-	jout_num(item, "uid", proc->lat_uid);
-	jout_num(item, "gid", proc->lat_gid);
-	jout_str(item, "state", proc->lat_is_ending ? "ending" : "attached");
+	jout_num(item, "pid", proc->lax_pid);
+	jout_num(item, "uid", proc->lax_uid);
+	jout_num(item, "gid", proc->lax_gid);
+	jout_str(item, "state", proc->lax_is_ending ? "ending" : "attached");
 	jout_num(item, "seconds",
-		 m0_time_sub(now, min_check(now, proc->lat_since)) /
+		 m0_time_sub(now, min_check(now, proc->lax_since)) /
 			 M0_TIME_ONE_SECOND);
-	jout_num(item, "mds", proc->lat_mds_nr);
-	jout_num(item, "regions", proc->lat_regions_nr);
-	jout_num(item, "memory", proc->lat_bytes);
-	jout_num(item, "operations", proc->lat_ops_nr);
-	jout_num(item, "events", proc->lat_events_nr);
+	jout_num(item, "mds", proc->lax_mds_nr);
+	jout_num(item, "regions", proc->lax_regions_nr);
+	jout_num(item, "memory", proc->lax_bytes);
+	jout_num(item, "operations", proc->lax_ops_nr);
+	jout_num(item, "events", proc->lax_events_nr);
 }
 
 int process_serve(const struct ctl_request *req, struct m0_lnet_daemon *daemon,

@@ -35,7 +35,7 @@ struct m0_near {
 	struct m0_tcp_stream *nea_stream;
 	/** Where it was accepted; NULL: this side has dialled. */
 	struct m0_tcp_listener *nea_listener;
-	/** It is to have introduced itself by then. */
+	/** Deadline of its introduction. */
 	m0_time_t nea_deadline;
 	/** For TCP, if there is no pipe to the peer. */
 	struct m0_host_addr nea_to;

@@ -3,32 +3,7 @@
  * Streams between nodes of one host: bytes and offers, pauses and ends, the fall back to
  * TCP, and a hostile neighbour.
  */
-#include "unit/lnd/tcp/fake_sock.h"
-
-#include <fcntl.h>
-#include <poll.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/mman.h>
-#include <sys/un.h>
-#include <unistd.h>
-
-#include "lnd/tcp/near_internal.h"
-#include "os/shm.h"
-
-enum {
-	MIB = 1 << 20,
-	HELLO_BYTES = 96,
-	NOBODY = 65534,
-	MEM_BYTES = (sizeof(struct m0_pipe_mem) + 4095) / 4096 * 4096
-};
-
-static const struct m0_streams_cfg near_cfg = { .sic_same_host = true };
-
-static bool is_near(const struct m0_sock_conn *conn)
-{
-	return conn->fc_stream->stm_is_near;
-}
+#include "near_rig.h"
 
 static void bytes_arrive_both_ways(void **state)
 {
@@ -669,7 +644,7 @@ static void silent_neighbours_are_bounded(void **state)
 	fake_free(ours);
 }
 
-/* Those who introduce themselves in time stay; a node that sleeps wakes for the
+/* Neighbours that introduce themselves in time stay; a node that sleeps wakes for the
  * others. */
 static void silent_neighbours_are_dropped_in_time(void **state)
 {

@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** UCX's own header. */
+#ifndef M0_BENCH_PEERS_UCX_H
+#define M0_BENCH_PEERS_UCX_H
+
+#include <ucp/api/ucp.h>
+
+#endif /* M0_BENCH_PEERS_UCX_H */
