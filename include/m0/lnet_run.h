@@ -129,6 +129,20 @@ M0_EXTERN void m0_lnet_eq_taken(struct m0_lnet_eq *eq, uint32_t nr);
 M0_EXTERN int m0_lnet_confine_hint(struct m0_lnet         *lnet,
 				   const struct m0_bitmap *processors);
 /**
+ * Claims the number of a transfer machine on a portal. If the node is shared by processes
+ * (lc_attach), the daemon gives it to one of them, and the function waits for the answer; else
+ * it returns `wanted`.
+ * @param wanted  0 to 4095, or 4096: the highest that is free.
+ * @retval -EADDRINUSE     another machine has it.
+ * @retval -EADDRNOTAVAIL  none is free.
+ * @retval -ESHUTDOWN, -ENOMEM, -ENOSYS
+ */
+M0_EXTERN int m0_lnet_tm_claim(struct m0_lnet *lnet, uint32_t portal,
+			       uint32_t wanted, uint32_t *ret);
+/** Gives a number back. Any thread. */
+M0_EXTERN void m0_lnet_tm_release(struct m0_lnet *lnet, uint32_t portal,
+				  uint32_t nr);
+/**
  * True if the node is in another process (lc_attach), so that other processes may have the
  * same NIDs.
  */

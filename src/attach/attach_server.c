@@ -192,6 +192,7 @@ void m0_attach_server_fini(struct m0_attach_server *server)
 	M0_PRE(server->asv_has_ended);
 	m0_thread_join(&server->asv_thread);
 	m0_thread_fini(&server->asv_thread);
+	m0_serve_tms_fini(&server->asv_tms);
 	server_clear(server);
 }
 

@@ -64,7 +64,9 @@ struct m0_attach__proc;
 struct m0_attach_server {
 	struct m0_lnet         *asv_lnet;
 	struct m0_attach_policy asv_policy;
-	char                    asv_path[M0_ATTACH_PATH_BYTES];
+	/** Transfer machines of all processes. The node's thread. */
+	struct m0_serve_tms asv_tms;
+	char                asv_path[M0_ATTACH_PATH_BYTES];
 	/** The socket at the path is this server's while it has these numbers. */
 	uint64_t asv_dev;
 	uint64_t asv_ino;

@@ -269,6 +269,7 @@ static int hello_take(struct m0_attach__proc       *proc,
 			      &cfg, why);
 	if (rc != 0)
 		return rc;
+	cfg.svg_tms = &proc->apr_server->asv_tms;
 	rc = proc_open(proc, &cfg);
 	return rc == 0 ? 0
 		       : m0_attach__why(why, rc,

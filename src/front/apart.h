@@ -10,11 +10,15 @@
 #include "os/os.h"
 
 struct m0_pump;
+struct m0_front_tm;
 
 struct m0_front_apart_ops {
 	/** The step, with the delivery of events. */
 	m0_time_t (*fao_step)(struct m0_pump *pump, m0_time_t now);
 	bool (*fao_is_ready)(struct m0_pump *pump);
+	/** Somebody waits for an answer: puts what was posted, and takes what has come,
+	 * which the next step delivers. Any thread. */
+	void (*fao_turn)(struct m0_pump *pump);
 	/** Something was posted: puts what there is, on the thread that has posted. */
 	void (*fao_post)(struct m0_pump *pump);
 	/** Waits for the other side, a thread that rouses, or the deadline. */
@@ -45,6 +49,9 @@ struct m0_front_apart_ops {
 	 * m0_front__mem_result() follows. */
 	void (*fao_region_do)(struct m0_pump *pump, bool is_add, uint32_t nr,
 			      uint64_t bytes);
+	/** In a call that was posted: asks for a number, or gives it back;
+	 * m0_front__tm_result() follows. */
+	void (*fao_tm_do)(struct m0_pump *pump, struct m0_front_tm *tm);
 };
 
 /**
@@ -69,6 +76,8 @@ void m0_front__mem_result(struct m0_lnet *lnet, void *mem, uint32_t nr,
  */
 void m0_front__shadow_copy(struct m0_lnet *lnet, uint32_t md, uint64_t offset,
 			   uint64_t bytes, bool out);
+/** The daemon's answer about a number, or the end. tm_number.c. */
+void m0_front__tm_result(struct m0_front_tm *tm, int status, uint32_t nr);
 /** Asks the node for its NIDs. front_nets.c. */
 int m0_front__nids_renew(struct m0_lnet *lnet);
 /** attach.c. */

@@ -13,6 +13,7 @@ void m0_front__free(struct m0_lnet *lnet)
 	m0_front__slots_fini(&lnet->hm_ops);
 	m0_front__slots_fini(&lnet->hm_mds);
 	m0_front__slots_fini(&lnet->hm_mes);
+	m0_front__tms_fini(lnet);
 	m0_free(lnet->hm_lazy);
 	if (lnet->hm_ring != NULL)
 		m0_free_aligned(lnet->hm_ring, m0_front__ring_bytes(lnet), 6);

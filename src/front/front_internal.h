@@ -32,6 +32,21 @@ struct m0_front_call {
 	void (*ca_do)(struct m0_lnet *lnet, struct m0_front_call *call);
 };
 
+/** A number of a transfer machine that is claimed, or is released. */
+struct m0_front_tm {
+	struct m0_front_call ftm_call;
+	/** In emb_tms while it is claimed, and in the pump's list while the daemon is
+	 * asked. */
+	struct m0_list_link ftm_link;
+	uint32_t            ftm_portal;
+	uint32_t            ftm_nr;
+	/** If it is not set, the number is released, and this structure freed. */
+	bool ftm_is_claim;
+	/** For the thread that claims it. */
+	struct m0_semaphore *ftm_sem;
+	int                  ftm_status;
+};
+
 /* -- slot.c ---------------------------------------------------------------- */
 
 /** Head of whatever has a handle. */
@@ -206,6 +221,8 @@ struct m0_front_embed {
 	struct m0_strand emb_strand;
 	/** Under hm_lock: runners that may have something to post; and atomic: there are. */
 	struct m0_list emb_behinds;
+	/** Attached, under hm_lock: numbers of transfer machines. */
+	struct m0_list emb_tms;
 	bool           emb_has_behinds;
 	/** Where its thread runs. */
 	struct m0_os_cpus emb_cpus;
@@ -614,5 +631,10 @@ int m0_front__segs_fill(struct m0_lnet *lnet, struct m0_front_md *fmd,
 void m0_front__mems_init(struct m0_lnet *lnet);
 /** Frees the regions that are left, which no driver has. */
 void m0_front__mems_fini(struct m0_lnet *lnet);
+
+/* -- tm_number.c ----------------------------------------------------------- */
+
+/** Forgets the numbers that were not released. */
+void m0_front__tms_fini(struct m0_lnet *lnet);
 
 #endif /* M0_SRC_FRONT_FRONT_INTERNAL_H */

@@ -84,6 +84,7 @@ struct m0_lnet *m0_front__new(const struct m0_lnet_cfg   *cfg,
 	m0_list_init(&lnet->hm_runners);
 	m0_list_init(&lnet->hm_woken);
 	m0_list_init(&lnet->hm_embed.emb_behinds);
+	m0_list_init(&lnet->hm_embed.emb_tms);
 	m0_front__mems_init(lnet);
 	lnet->hm_run_at = M0_TIME_NEVER;
 	lnet->hm_inline = true;

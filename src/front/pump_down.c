@@ -412,6 +412,42 @@ void m0_pump__region_do(struct m0_pump *pump, bool is_add, uint32_t nr,
 		m0_pump__region_result(pump, nr, is_add, -ESHUTDOWN);
 }
 
+void m0_pump__tm_do(struct m0_pump *pump, struct m0_front_tm *tm)
+{
+	int rc;
+
+	M0_PRE(pump->pmp_others_nr < M0_PUMP_OTHERS_NR);
+	req_set(pump,
+		tm->ftm_is_claim ? M0_SHARED_TM_CLAIM : M0_SHARED_TM_RELEASE, 0,
+		0);
+	pump->pmp_req.srq_tm = (struct m0_shared_tm){
+		.stn_portal = tm->ftm_portal,
+		.stn_tmid = tm->ftm_nr,
+	};
+	m0_list_add_tail(&pump->pmp_tms, &tm->ftm_link);
+	rc = other_send(pump);
+	/* call_do() has looked for room. */
+	M0_ASSERT(rc == 0);
+	if (!m0_pump__is_open(pump))
+		m0_pump__tm_end(pump, tm->ftm_is_claim, -ESHUTDOWN);
+}
+
+/* The server answers in the order of the requests. */
+void m0_pump__tm_end(struct m0_pump *pump, bool is_claim, int status)
+{
+	struct m0_front_tm *tm;
+
+	m0_list_for_each_entry(&pump->pmp_tms, tm, struct m0_front_tm,
+			       ftm_link) {
+		if (tm->ftm_is_claim != is_claim)
+			continue;
+		m0_list_del(&tm->ftm_link);
+		m0_front__tm_result(tm, status, pump->pmp_tm_nr);
+		return;
+	}
+	M0_IMPOSSIBLE("each request has its entry in the list");
+}
+
 static int (*const does[M0_RING_OPCODES_NR])(
 	struct m0_pump *pump, const struct m0_ring_entry *entry) = {
 	[M0_RING_ME_ATTACH] = me_attach_do,

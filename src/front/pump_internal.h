@@ -111,6 +111,10 @@ struct m0_pump {
 	uint32_t             pmp_eqs_end;
 	struct m0_pump_other pmp_others[M0_PUMP_OTHERS_NR];
 	unsigned             pmp_others_nr;
+	/** Numbers of transfer machines that the server is asked about, in order; the
+	 * number in the answer that is being taken. */
+	struct m0_list pmp_tms;
+	uint32_t       pmp_tm_nr;
 	/** The first free record of an incoming message, plus 1. */
 	uint32_t                 pmp_free;
 	struct m0_shared_request pmp_req;
@@ -124,6 +128,10 @@ bool m0_pump__down(struct m0_pump *pump);
 /** fao_region_do. */
 void m0_pump__region_do(struct m0_pump *pump, bool is_add, uint32_t nr,
 			uint64_t bytes);
+
+/** fao_tm_do, and the answer. */
+void m0_pump__tm_do(struct m0_pump *pump, struct m0_front_tm *tm);
+void m0_pump__tm_end(struct m0_pump *pump, bool is_claim, int status);
 
 /* -- pump_region.c --------------------------------------------------------- */
 

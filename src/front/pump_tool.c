@@ -60,6 +60,11 @@ void m0_pump__other_end(struct m0_pump *pump, unsigned i, int status)
 				       other.pot_opcode == M0_SHARED_REGION_ADD,
 				       status);
 		break;
+	case M0_SHARED_TM_CLAIM:
+	case M0_SHARED_TM_RELEASE:
+		m0_pump__tm_end(pump, other.pot_opcode == M0_SHARED_TM_CLAIM,
+				status);
+		break;
 	default:
 		break;
 	}

@@ -156,7 +156,7 @@ static struct arena_region *region_make(size_t bytes)
 	re->ar_bytes = m0_align(bytes, REGION_BYTES);
 	re->ar_fd = -1;
 	re->ar_base =
-		regions_are_shared
+		m0_os__regions_are_shared()
 			? m0_os__region_alloc_shared(re->ar_bytes, &re->ar_fd)
 			: m0_os_region_alloc(re->ar_bytes);
 	if (re->ar_base == NULL || !region_enter(re)) {
@@ -189,7 +189,7 @@ static void region_free(struct arena_region *re)
 /* Memory that others cannot map is given to nobody any more once it is to be shared. */
 static bool is_usable(const struct arena_region *re)
 {
-	return re->ar_fd >= 0 || !regions_are_shared;
+	return re->ar_fd >= 0 || !m0_os__regions_are_shared();
 }
 
 /* Take a run from a region that has one, else from a new region. */
@@ -291,9 +291,12 @@ bool m0_os_region_of(const void *addr, void **ret_base, size_t *ret_bytes)
 
 void m0_os_regions_share(void)
 {
-	m0_mutex_lock(&arena_lock);
-	regions_are_shared = true;
-	m0_mutex_unlock(&arena_lock);
+	__atomic_store_n(&regions_are_shared, true, __ATOMIC_RELEASE);
+}
+
+bool m0_os__regions_are_shared(void)
+{
+	return __atomic_load_n(&regions_are_shared, __ATOMIC_ACQUIRE);
 }
 
 int m0_os_region_fd(const void *base)

@@ -22,6 +22,13 @@ static const bool uses_regions = false;
 static const bool uses_regions = true;
 #endif
 
+/* Memory that is to be shared comes out of regions in any case. */
+static bool is_of_region(unsigned shift)
+{
+	return shift >= REGION_SHIFT_MIN &&
+	       (uses_regions || m0_os__regions_are_shared());
+}
+
 static void *os_alloc(size_t size, unsigned shift)
 {
 	void *data;
@@ -31,9 +38,7 @@ static void *os_alloc(size_t size, unsigned shift)
 		size = 1;
 	if (shift <= MALLOC_SHIFT)
 		return calloc(1, size);
-	data = uses_regions && shift >= REGION_SHIFT_MIN
-		       ? m0_os__arena_alloc(size, shift)
-		       : NULL;
+	data = is_of_region(shift) ? m0_os__arena_alloc(size, shift) : NULL;
 	if (data != NULL)
 		return data;
 	if (shift >= 8 * sizeof size ||
@@ -45,8 +50,7 @@ static void *os_alloc(size_t size, unsigned shift)
 static void os_free(void *data, size_t size, unsigned shift)
 {
 	(void)size;
-	if (!uses_regions || shift < REGION_SHIFT_MIN ||
-	    !m0_os__arena_free(data))
+	if (!is_of_region(shift) || !m0_os__arena_free(data))
 		free(data);
 }
 

@@ -60,6 +60,8 @@ void m0_os__hooks_install(void);
 void *m0_os__region_alloc_shared(size_t bytes, int *ret_fd);
 /** Zeroed memory out of regions; `shift` is at least that of a page. */
 void *m0_os__arena_alloc(size_t size, unsigned shift);
+/** Was m0_os_regions_share() called? */
+bool m0_os__regions_are_shared(void);
 /** Returns false if the memory does not belong to the arena. */
 bool m0_os__arena_free(void *data);
 

@@ -22,6 +22,17 @@ struct m0_serve_eq;
 struct m0_serve_md;
 struct m0_serve_op;
 
+enum {
+	/** Portals whose numbers of transfer machines can be claimed. */
+	M0_SERVE_PORTALS_MAX = 64
+};
+
+/** Numbers of transfer machines, of all processes of a daemon. The node's thread. */
+struct m0_serve_tms {
+	/** By portal, then by number; NULL: nobody has claimed one. */
+	struct m0_serve **vts_owners[M0_SERVE_PORTALS_MAX];
+};
+
 /** Limits and rights of a process. */
 struct m0_serve_cfg {
 	/** Sizes of its area. */
@@ -33,6 +44,8 @@ struct m0_serve_cfg {
 	/** Time for which the runner looks for more after the last entry, before the
 	 * process has to wake it; 0: it has to at once. */
 	m0_time_t svg_spin_ns;
+	/** NULL: it cannot claim numbers of transfer machines. */
+	struct m0_serve_tms *svg_tms;
 };
 
 /** Calls of the server to its owner. */
@@ -112,5 +125,8 @@ void m0_serve_wake(struct m0_serve *srv);
 void m0_serve_end(struct m0_serve *srv);
 /** Pre: svo_ended was called, or m0_serve_init() has failed. Not on the node's thread. */
 void m0_serve_fini(struct m0_serve *srv);
+
+/** Frees the memory. Nobody claims any more. */
+void m0_serve_tms_fini(struct m0_serve_tms *tms);
 
 #endif /* M0_SRC_SERVE_SERVE_H */

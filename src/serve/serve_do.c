@@ -420,6 +420,15 @@ static int resource_do(struct m0_serve *srv)
 	case M0_SHARED_REGION_DEL:
 		rc = region_del(srv);
 		break;
+	case M0_SHARED_TM_CLAIM:
+		rc = m0_serve__tm_claim(srv, req->srq_tm.stn_portal,
+					req->srq_tm.stn_tmid,
+					&rep.shp_result.srt_value);
+		break;
+	case M0_SHARED_TM_RELEASE:
+		rc = m0_serve__tm_release(srv, req->srq_tm.stn_portal,
+					  req->srq_tm.stn_tmid);
+		break;
 	default:
 		rc = -ENOSYS;
 	}

@@ -145,4 +145,13 @@ void m0_serve__event(struct m0_lnet_eq *eq, const struct m0_lnet_event *ev);
 /** eq_told of all queues. */
 void m0_serve__told(struct m0_lnet_eq *eq);
 
+/* -- serve_tm.c ------------------------------------------------------------ */
+
+/** @param wanted  a number, or M0_SHARED_TMID_ANY. @param ret  the number. */
+int m0_serve__tm_claim(struct m0_serve *srv, uint32_t portal, uint32_t wanted,
+		       uint64_t *ret);
+int m0_serve__tm_release(struct m0_serve *srv, uint32_t portal, uint32_t nr);
+/** Releases all numbers of the process. */
+void m0_serve__tms_end(struct m0_serve *srv);
+
 #endif /* M0_SRC_SERVE_SERVE_INTERNAL_H */

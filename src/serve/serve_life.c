@@ -43,6 +43,7 @@ static void ending_look(struct m0_serve *srv)
 {
 	if (srv->srv_state != M0_SERVE_ENDING || srv->srv_mds_nr > 0)
 		return;
+	m0_serve__tms_end(srv);
 	srv->srv_state = M0_SERVE_ENDED;
 	__atomic_store_n(&srv->srv_side.shs_words->shw_state.shl_word,
 			 M0_SHARED_CLOSED, __ATOMIC_RELEASE);

@@ -69,8 +69,34 @@ static void cpus_hint(struct xlnet_node *node)
 		       m0_errname(rc));
 }
 
+/* The daemon gives the number if processes share the node. */
+static int tmid_claim(struct xlnet_machine *xm)
+{
+	struct xlnet_addr *addr = &xm->xm_addr;
+	struct m0_lnet    *lnet = xm->xm_node->xn_lnet;
+	bool               any = addr->xa_tmid == XLNET_TMID_ANY;
+	uint32_t           nr;
+	int                rc;
+
+	if (!m0_lnet_is_attached(lnet))
+		return 0;
+	rc = m0_lnet_tm_claim(lnet, addr->xa_portal,
+			      any ? M0_NET_LNET_TMID_MAX + 1 : addr->xa_tmid,
+			      &nr);
+	if (rc == 0)
+		addr->xa_tmid = nr;
+	return rc;
+}
+
+static void tmid_release(struct xlnet_machine *xm)
+{
+	m0_lnet_tm_release(xm->xm_node->xn_lnet, xm->xm_addr.xa_portal,
+			   xm->xm_addr.xa_tmid);
+}
+
 static void place_leave(struct xlnet_machine *xm)
 {
+	tmid_release(xm);
 	m0_mutex_lock(&m0_xlnet__lock);
 	m0_list_del(&xm->xm_link);
 	m0_list_link_fini(&xm->xm_link);
@@ -84,13 +110,18 @@ static int place_take(struct xlnet_machine *xm)
 	int                        rc;
 
 	M0_PRE(xm->xm_node != NULL);
+	rc = tmid_claim(xm);
+	if (rc != 0)
+		return rc;
 	m0_mutex_lock(&m0_xlnet__lock);
 	rc = tmid_take(xm->xm_node, xm);
 	if (rc == 0)
 		cpus_hint(xm->xm_node);
 	m0_mutex_unlock(&m0_xlnet__lock);
-	if (rc != 0)
+	if (rc != 0) {
+		tmid_release(xm);
 		return rc;
+	}
 	m0_xlnet__addr_pack(&xm->xm_addr, &xm->xm_kit_addr);
 	rc = m0_xlnet__queue_begin(xm);
 	if (rc != 0) {

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Numbers of transfer machines of an attached front: the daemon gives each to one process.
+ */
+#include "front/apart.h"
+#include "front/front_internal.h"
+
+static struct m0_front_tm *tm_of(struct m0_list_link *link)
+{
+	return container_of(link, struct m0_front_tm, ftm_link);
+}
+
+static void tm_do(struct m0_lnet *lnet, struct m0_front_call *call)
+{
+	lnet->hm_embed.emb_apart->fao_tm_do(
+		lnet->hm_pump,
+		container_of(call, struct m0_front_tm, ftm_call));
+}
+
+void m0_front__tm_result(struct m0_front_tm *tm, int status, uint32_t nr)
+{
+	M0_PRE(!m0_list_link_is_in(&tm->ftm_link) && status <= 0);
+	if (!tm->ftm_is_claim) {
+		m0_free(tm);
+		return;
+	}
+	M0_PRE(tm->ftm_sem != NULL);
+	tm->ftm_status = status;
+	if (status == 0)
+		tm->ftm_nr = nr;
+	m0_semaphore_up(tm->ftm_sem);
+}
+
+/*
+ * Waits for the daemon's answer, or its end. A strand must not sleep. It takes the answer
+ * itself, since it may be the front's own, or nobody may make steps of an inline front. The
+ * next step delivers events that come before the answer.
+ */
+static void tm_wait(struct m0_lnet *lnet, struct m0_semaphore *sem)
+{
+	M0_PRE(lnet->hm_pump != NULL);
+	if (m0_strand_current() == NULL) {
+		(void)m0_front__wait(lnet, sem, M0_TIME_NEVER);
+		return;
+	}
+	while (!m0_semaphore_trydown(sem)) {
+		lnet->hm_embed.emb_apart->fao_turn(lnet->hm_pump);
+		m0_os_yield();
+	}
+}
+
+/* Asks the daemon, and waits for its answer. */
+static int tm_ask(struct m0_lnet *lnet, struct m0_front_tm *tm)
+{
+	struct m0_semaphore sem;
+
+	M0_PRE(tm->ftm_is_claim && lnet->hm_pump != NULL);
+	m0_front__lock(lnet);
+	if (lnet->hm_shut) {
+		m0_mutex_unlock(&lnet->hm_lock);
+		return -ESHUTDOWN;
+	}
+	(void)m0_semaphore_init(&sem, 0);
+	tm->ftm_sem = &sem;
+	m0_front__call_unlock(lnet, &tm->ftm_call);
+	tm_wait(lnet, &sem);
+	m0_semaphore_fini(&sem);
+	return tm->ftm_status;
+}
+
+int m0_lnet_tm_claim(struct m0_lnet *lnet, uint32_t portal, uint32_t wanted,
+		     uint32_t *ret)
+{
+	struct m0_front_tm *tm;
+	int                 rc;
+
+	*ret = wanted;
+	if (lnet->hm_pump == NULL)
+		return 0;
+	M0_ALLOC_PTR(tm);
+	if (tm == NULL)
+		return -ENOMEM;
+	tm->ftm_call.ca_do = tm_do;
+	tm->ftm_portal = portal;
+	tm->ftm_nr = wanted;
+	tm->ftm_is_claim = true;
+	m0_list_link_init(&tm->ftm_link);
+	rc = tm_ask(lnet, tm);
+	if (rc != 0) {
+		m0_free(tm);
+		return rc;
+	}
+	*ret = tm->ftm_nr;
+	m0_front__lock(lnet);
+	m0_list_add_tail(&lnet->hm_embed.emb_tms, &tm->ftm_link);
+	m0_mutex_unlock(&lnet->hm_lock);
+	return 0;
+}
+
+void m0_lnet_tm_release(struct m0_lnet *lnet, uint32_t portal, uint32_t nr)
+{
+	struct m0_front_tm *tm;
+
+	if (lnet->hm_pump == NULL)
+		return;
+	m0_front__lock(lnet);
+	m0_list_for_each_entry(&lnet->hm_embed.emb_tms, tm, struct m0_front_tm,
+			       ftm_link) {
+		if (tm->ftm_portal != portal || tm->ftm_nr != nr)
+			continue;
+		m0_list_del(&tm->ftm_link);
+		tm->ftm_is_claim = false;
+		/* An end of the attachment releases all. */
+		if (!lnet->hm_shut) {
+			m0_front__call_unlock(lnet, &tm->ftm_call);
+			return;
+		}
+		m0_free(tm);
+		break;
+	}
+	m0_mutex_unlock(&lnet->hm_lock);
+}
+
+void m0_front__tms_fini(struct m0_lnet *lnet)
+{
+	struct m0_list_link *link;
+
+	while ((link = m0_list_first(&lnet->hm_embed.emb_tms)) != NULL) {
+		m0_list_del(link);
+		m0_free(tm_of(link));
+	}
+}

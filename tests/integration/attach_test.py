@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`colibri node --attach`: processes that use one node, and `colibri process show`."""
+import os
+import random
+import signal
+import subprocess
+import time
+
+import cli
+import lnet
+
+KILLS_NR = 20
+
+
+class Attach(cli.Case):
+    def setUp(self):
+        super().setUp()
+        self.sock = self.path('attach.sock')
+        self.nid = f'{lnet.address(0)}@tcp'
+
+    def node(self, *options):
+        return lnet.Node(self, '--net', f'tcp({lnet.address(0)})', '--port',
+                         str(lnet.free_port()), '--accept', 'all',
+                         '--source-ports', 'any', f'--attach={self.sock}',
+                         *options)
+
+    def env(self, path=None):
+        return dict(os.environ, M0_LNET=f'attach:{path or self.sock}')
+
+    def listen(self, number):
+        """A process that waits for another one."""
+        child = subprocess.Popen(
+            [cli.COLIBRI, 'perf', '--listen', '--once', '--ep',
+             f'{self.nid}:12345:40:{number}'], env=self.env(),
+            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        self.addCleanup(child.stdout.close)
+        self.addCleanup(child.wait)
+        self.addCleanup(child.kill)
+        return child
+
+    def shown(self, node):
+        return node.json('process', 'show')
+
+    def attached(self, node, nr):
+        """Waits for so many processes. @return what is shown then."""
+        deadline = time.monotonic() + cli.PATIENCE
+        while True:
+            shown = self.shown(node)
+            if shown['processes']['attached'] == nr or \
+                    time.monotonic() > deadline:
+                self.assertEqual(shown['processes']['attached'], nr)
+                return shown
+            time.sleep(0.02)
+
+    def test_two_processes_share_a_node(self):
+        """Both have the node's NID, and numbers that the daemon gives them."""
+        node = self.node()
+        server = self.listen(5)
+        proc = self.attached(node, 1)['process'][0]
+        self.assertEqual((proc['pid'], proc['uid'], proc['state']),
+                         (server.pid, os.geteuid(), 'attached'))
+        # The server prints the command for the other side when its machine runs.
+        while 'perf' not in server.stdout.readline():
+            pass
+        done = subprocess.run(
+            [cli.COLIBRI, 'perf', '--time', '0.05', '--ep',
+             f'{self.nid}:12345:40:*', f'{self.nid}:12345:40:5'],
+            env=self.env(), capture_output=True, text=True, check=False)
+        self.assertEqual((done.returncode, done.stderr), (0, ''))
+        for test in ('latency', 'rate', 'put', 'get'):
+            self.assertRegex(done.stdout, rf'(?m)^{test} ')
+        self.assertEqual(server.wait(), 0)
+        counts = self.attached(node, 0)['processes']
+        self.assertEqual((counts['since start'], counts['refused']), (2, 0))
+        self.assertEqual(node.stop()[0], 0)
+        self.assertFalse(os.path.exists(self.sock))
+
+    def test_number_of_another_process_is_refused(self):
+        node = self.node()
+        first = self.listen(7)
+        while 'perf' not in first.stdout.readline():
+            pass
+        second = self.listen(7)
+        self.assertNotEqual(second.wait(cli.PATIENCE), 0)
+        self.assertEqual(self.attached(node, 1)['process'][0]['pid'],
+                         first.pid)
+
+    def test_killed_processes_leave_nothing(self):
+        node = self.node()
+        draw = random.Random(1)
+        for i in range(KILLS_NR):
+            child = self.listen(i)
+            if i % 2:
+                self.attached(node, 1)
+            time.sleep(draw.random() * 0.05)
+            child.send_signal(signal.SIGKILL)
+            child.wait()
+            self.attached(node, 0)
+        # The numbers are free again.
+        self.listen(1)
+        shown = self.attached(node, 1)
+        self.assertEqual(len(shown['process']), 1)
+
+    def test_daemon_that_dies_is_noticed(self):
+        node = self.node()
+        child = self.listen(5)
+        self.attached(node, 1)
+        while 'perf' not in child.stdout.readline():
+            pass
+        node.child.kill()
+        node.child.wait()
+        child.send_signal(signal.SIGTERM)
+        child.wait(cli.PATIENCE)
+        # Its socket does not keep the next one away.
+        self.attached(self.node(), 0)
+
+    def test_bad_input(self):
+        self.assert_refused(cli.run('node', '--attach-users', 'root'), 2,
+                            '--attach-users', '--attach only')
+        for option, value in (('--attach-users', 'nobody-has-this-name'),
+                              ('--attach-groups', ''),
+                              ('--attach-mode', '777'),
+                              ('--attach-processes', '0'),
+                              ('--attach-memory', '1')):
+            self.assert_refused(cli.run('node', '--attach=/tmp/x', option,
+                                        value), 2, option)
+        long = '/tmp/' + 'x' * 200
+        self.assert_refused(cli.run('node', f'--attach={long}'), 2, '--attach')
+
+    def test_nobody_listens(self):
+        done = subprocess.run(
+            [cli.COLIBRI, 'perf', '-t', 'lnet'],
+            env=self.env(self.path('none')), capture_output=True, text=True,
+            check=False)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn('no daemon listens', done.stderr)
+        self.assertIn('colibri node --attach=', done.stderr)
+
+    def test_node_without_processes(self):
+        node = lnet.Node(self, '--net', f'tcp({lnet.address(0)})', '--port',
+                         str(lnet.free_port()), '--accept', 'none')
+        done = node.run('process', 'show')
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(b'without --attach', done.stderr)
+
+    def test_second_daemon_is_refused(self):
+        self.node()
+        other = cli.run('node', '--net', f'tcp({lnet.address(1)})', '--port',
+                        str(lnet.free_port()), '--accept', 'none',
+                        '--ctl', self.path('other.ctl'),
+                        f'--attach={self.sock}')
+        self.assert_refused(other, 1, '--attach')
+
+
+if __name__ == '__main__':
+    cli.main()
