@@ -67,7 +67,7 @@ void m0_front__post_unlock(struct m0_lnet *lnet, enum m0_ring_opcode opcode,
 	M0_PRE_EX(m0_mutex_is_locked(&lnet->hm_lock));
 	M0_PRE(opcode != M0_RING_NONE && opcode < M0_RING_OPCODES_NR);
 	m0_ring_post(&lnet->hm_down, &entry, place);
-	if (M0_LIKELY(lnet->hm_pump == NULL) || m0_front__is_inside(lnet)) {
+	if (M0_LIKELY(lnet->hm_pump == NULL)) {
 		m0_front__posted_unlock(lnet);
 		return;
 	}

@@ -84,7 +84,7 @@ static void pump_post(struct m0_pump *pump)
 {
 	bool is_left = true;
 
-	M0_PRE_EX(!m0_front__is_inside(pump->pmp_lnet));
+	M0_PRE(pump->pmp_side != NULL);
 	m0_mutex_lock(&pump->pmp_lock);
 	if (m0_pump__is_open(pump)) {
 		(void)m0_pump__down(pump);

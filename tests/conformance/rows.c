@@ -170,6 +170,7 @@ const struct cf_row cf_rows[] = {
 		.r_spelling = lnet_tcp4_spelling,
 		.r_bad = lnet_bad,
 		.r_dynamic = true,
+		.r_has_daemon = true,
 		.r_begin = lnet_attach_begin,
 		.r_end = lnet_end,
 		.r_turn = lnet_turn,
