@@ -36,7 +36,7 @@ struct m0_attach {
  * Attaches.
  * @param path  NULL: M0_ATTACH_PATH.
  * @param cfg   sizes that are wanted, 0 for those of the daemon; NULL: all of the daemon.
- *              It grants them, or what its policy allows.
+ *              The daemon grants these sizes, or those that its policy allows.
  * @param why   a reason, with a remedy, after an error.
  * @retval -ENOENT, -ECONNREFUSED  no daemon listens there.
  * @retval -EACCES, -EPERM         this user may not attach.
@@ -74,7 +74,7 @@ int m0_attach_reason(struct m0_attach *att, char why[M0_ATTACH_WHY_BYTES]);
 /**
  * Hands memory over to the server; M0_SHARED_REGION_ADD with the same number and at most
  * `bytes` may follow. Any thread; waits for the server.
- * @param fd  of m0_attach_mem_alloc(); may be closed afterwards.
+ * @param fd  of memory as m0_os_shm_open() makes it; may be closed afterwards.
  * @retval -EINVAL  the memory could shrink, or is less than `bytes`, ...
  * @retval -EEXIST  the number is in use.
  * @retval -EDQUOT  too many bytes.
@@ -83,14 +83,6 @@ int m0_attach_reason(struct m0_attach *att, char why[M0_ATTACH_WHY_BYTES]);
 int m0_attach_region_give(struct m0_attach *att, uint32_t nr, int fd,
 			  uint64_t bytes, m0_time_t deadline,
 			  char why[M0_ATTACH_WHY_BYTES]);
-
-/**
- * Memory that can be handed over: zeroes, of whole pages, sealed against shrinking.
- * @param ret_fd  its descriptor.
- * @return NULL: no memory, or no descriptor.
- */
-void *m0_attach_mem_alloc(uint64_t bytes, int *ret_fd);
-void  m0_attach_mem_free(void *addr, uint64_t bytes);
 
 /** Lets m0_lnet_open() attach. Each program that has this room does it before main(). */
 void m0_attach__install(void);

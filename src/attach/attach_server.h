@@ -4,7 +4,7 @@
  * (serve/serve.h) for each. One thread accepts, hands over memory and descriptors, hears
  * bells and notices deaths; the node's thread does the rest.
  *
- * Whatever a process sends, it gets a reason and is disconnected; others do not notice.
+ * A process that breaks the rules gets a reason and is disconnected; others do not notice.
  */
 #ifndef M0_SRC_ATTACH_SERVER_H
 #define M0_SRC_ATTACH_SERVER_H

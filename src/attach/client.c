@@ -260,8 +260,8 @@ static int area_join(struct m0_attach               *att,
 	char                 text[M0_ATTACH_WHY_BYTES - 32];
 	int                  rc;
 
-	rc = m0_attach__mem_map(fd, welcome->awl_area_bytes, &att->att_area,
-				why);
+	rc = m0_os_shm_map(fd, welcome->awl_area_bytes, true, &att->att_area,
+			   why, M0_ATTACH_WHY_BYTES);
 	if (rc != 0)
 		return rc;
 	att->att_area_bytes = welcome->awl_area_bytes;
@@ -353,7 +353,7 @@ void m0_attach_close(struct m0_attach *att)
 	m0_attach__close(&att->att_bell);
 	m0_attach__close(&att->att_server_bell);
 	m0_attach__close(&att->att_rouse);
-	m0_attach__mem_unmap(att->att_area, att->att_area_bytes);
+	m0_os_shm_unmap(att->att_area, att->att_area_bytes);
 	att->att_area = NULL;
 	m0_mutex_fini(&att->att_lock);
 }
@@ -406,20 +406,4 @@ int m0_attach_region_give(struct m0_attach *att, uint32_t nr, int fd,
 				      m0_errname(rc));
 	m0_mutex_unlock(&att->att_lock);
 	return rc;
-}
-
-void *m0_attach_mem_alloc(uint64_t bytes, int *ret_fd)
-{
-	void *addr = NULL;
-	int   fd = m0_attach__mem_make("colibri-region", bytes, false, &addr);
-
-	if (fd < 0)
-		return NULL;
-	*ret_fd = fd;
-	return addr;
-}
-
-void m0_attach_mem_free(void *addr, uint64_t bytes)
-{
-	m0_attach__mem_unmap(addr, bytes);
 }

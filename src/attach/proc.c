@@ -163,7 +163,7 @@ void m0_attach__proc_fini(struct m0_attach__proc *proc)
 		       proc->apr_creds.scr_pid, proc->apr_creds.scr_uid,
 		       proc->apr_why);
 	m0_attach__regions_fini(proc);
-	m0_attach__mem_unmap(proc->apr_area, proc->apr_area_bytes);
+	m0_os_shm_unmap(proc->apr_area, proc->apr_area_bytes);
 	watch_end(proc, &proc->apr_pid);
 	watch_end(proc, &proc->apr_bell);
 	watch_end(proc, &proc->apr_sock);
@@ -243,8 +243,8 @@ static int proc_open(struct m0_attach__proc    *proc,
 	M0_ALLOC_ARR(proc->apr_maps, cfg->svg_shared.shc_regions_max);
 	if (proc->apr_maps == NULL)
 		return -ENOMEM;
-	area = m0_attach__mem_make("colibri-area", proc->apr_area_bytes, true,
-				   &proc->apr_area);
+	area = m0_os_shm_make("colibri-area", proc->apr_area_bytes,
+			      M0_OS_SHM_FIXED, &proc->apr_area);
 	if (area < 0)
 		return area;
 	rc = fds_make(proc, &client);

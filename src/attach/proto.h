@@ -9,6 +9,7 @@
 #ifndef M0_SRC_ATTACH_PROTO_H
 #define M0_SRC_ATTACH_PROTO_H
 
+#include "os/shm.h"
 #include "ring/shared.h"
 
 enum {
@@ -142,23 +143,5 @@ int m0_attach__check(const struct m0_attach_in *in,
 /** Prints a reason. @return rc */
 int m0_attach__why(char why[M0_ATTACH_WHY_BYTES], int rc, const char *fmt, ...)
 	M0_PRINTF(3, 4);
-
-/* -- memory ---------------------------------------------------------------- */
-
-/**
- * Makes memory that cannot shrink, and maps it.
- * @param fixed  it can neither grow, nor be sealed further.
- * @return a descriptor, or a negative errno
- */
-int m0_attach__mem_make(const char *name, uint64_t bytes, bool fixed,
-			void **ret);
-/**
- * Maps memory of the other side, if it has `bytes` and can never shrink: no access to it
- * may end in a signal.
- * @return 0, or a negative errno with a reason.
- */
-int  m0_attach__mem_map(int fd, uint64_t bytes, void **ret,
-			char why[M0_ATTACH_WHY_BYTES]);
-void m0_attach__mem_unmap(void *addr, uint64_t bytes);
 
 #endif /* M0_SRC_ATTACH_PROTO_H */

@@ -53,7 +53,8 @@ int m0_attach__region_take(struct m0_attach__proc        *proc,
 	M0_ALLOC_PTR(map);
 	if (map == NULL)
 		return m0_attach__why(why, -ENOMEM, "no memory");
-	rc = m0_attach__mem_map(fd, region->aer_bytes, &map->amp_addr, why);
+	rc = m0_os_shm_map(fd, region->aer_bytes, true, &map->amp_addr, why,
+			   M0_ATTACH_WHY_BYTES);
 	if (rc != 0) {
 		m0_free(map);
 		return rc;
@@ -110,7 +111,7 @@ void m0_attach__regions_sweep(struct m0_attach__proc *proc)
 	m0_mutex_unlock(&proc->apr_lock);
 	for (; map != NULL; map = next) {
 		next = map->amp_next;
-		m0_attach__mem_unmap(map->amp_addr, map->amp_bytes);
+		m0_os_shm_unmap(map->amp_addr, map->amp_bytes);
 		m0_free(map);
 	}
 }

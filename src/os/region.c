@@ -1,18 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "os/os_internal.h"
+#include "os/shm.h"
 
 #define REGION_ALIGN ((size_t)2 << 20)
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
-#endif
-
-#ifndef MFD_NOEXEC_SEAL
-#define MFD_NOEXEC_SEAL 8U
 #endif
 
 static void touch(char *region, size_t bytes)
@@ -25,23 +21,6 @@ static void touch(char *region, size_t bytes)
 		return;
 	for (at = 0; at < bytes; at += page)
 		*(volatile char *)(region + at) = 0;
-}
-
-/* Memory that another process can map, as nobody can take a page away from it. */
-static int shared_open(size_t bytes)
-{
-	unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
-	int      fd = memfd_create("m0-buffers", flags | MFD_NOEXEC_SEAL);
-
-	/* Kernels before 6.3 do not know the flag. */
-	if (fd < 0 && errno == EINVAL)
-		fd = memfd_create("m0-buffers", flags);
-	if (fd >= 0 && bytes <= INT64_MAX && ftruncate(fd, (off_t)bytes) == 0 &&
-	    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK) == 0)
-		return fd;
-	if (fd >= 0)
-		(void)close(fd);
-	return -1;
 }
 
 /* Maps `fd`, or memory of the process alone if it is -1. */
@@ -81,7 +60,7 @@ void *m0_os_region_alloc(size_t bytes)
 void *m0_os__region_alloc_shared(size_t bytes, int *ret_fd)
 {
 	size_t size = m0_align(max64u(bytes, 1), REGION_ALIGN);
-	int    fd = shared_open(size);
+	int    fd = m0_os_shm_open("colibri-region", size);
 	void  *at = fd < 0 ? NULL : region_map(bytes, fd);
 
 	if (at == NULL && fd >= 0)

@@ -31,6 +31,29 @@ static int mem_open(const char *name)
 	return fd < 0 ? -errno : fd;
 }
 
+static int mem_size(int fd, uint64_t bytes)
+{
+	if (bytes > INT64_MAX)
+		return -EFBIG;
+	return ftruncate(fd, (off_t)bytes) == 0 ? 0 : -errno;
+}
+
+int m0_os_shm_open(const char *name, uint64_t bytes)
+{
+	int fd = mem_open(name);
+	int rc;
+
+	if (fd < 0)
+		return fd;
+	rc = mem_size(fd, bytes);
+	if (rc == 0 && fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK) != 0)
+		rc = -errno;
+	if (rc == 0)
+		return fd;
+	(void)close(fd);
+	return rc;
+}
+
 /* A seal against later writers is set when this process has its mapping. */
 static int mem_seals(enum m0_os_shm_kind kind)
 {
@@ -49,12 +72,10 @@ static int mem_fill(int fd, uint64_t bytes, enum m0_os_shm_kind kind,
 		    void **ret)
 {
 	void *addr;
-	int   rc;
+	int   rc = mem_size(fd, bytes);
 
-	if (bytes > INT64_MAX)
-		return -EFBIG;
-	if (ftruncate(fd, (off_t)bytes) != 0)
-		return -errno;
+	if (rc != 0)
+		return rc;
 	addr = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (addr == MAP_FAILED)
 		return -errno;

@@ -34,6 +34,11 @@ enum m0_os_shm_kind {
 };
 
 /**
+ * Makes memory as by M0_OS_SHM_GROWS, and does not map it.
+ * @return a descriptor, or a negative errno
+ */
+int m0_os_shm_open(const char *name, uint64_t bytes);
+/**
  * Makes memory, and maps it.
  * @return a descriptor, or a negative errno
  */

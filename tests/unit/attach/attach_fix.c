@@ -200,10 +200,11 @@ int fix_attach(struct fix_proc *proc)
 			    proc->fp_why);
 	if (rc != 0)
 		return rc;
-	proc->fp_region =
-		m0_attach_mem_alloc(FIX_REGION_BYTES, &proc->fp_region_fd);
-	if (proc->fp_region == NULL)
-		return -ENOMEM;
+	proc->fp_region_fd = m0_os_shm_make("test", FIX_REGION_BYTES,
+					    M0_OS_SHM_GROWS,
+					    (void **)&proc->fp_region);
+	if (proc->fp_region_fd < 0)
+		return proc->fp_region_fd;
 	rc = m0_attach_region_give(&proc->fp_att, 1, proc->fp_region_fd,
 				   FIX_REGION_BYTES, fix_soon(), proc->fp_why);
 	if (rc == 0)
@@ -216,7 +217,7 @@ void fix_detach(struct fix_proc *proc)
 	m0_attach_close(&proc->fp_att);
 	if (proc->fp_region == NULL)
 		return;
-	m0_attach_mem_free(proc->fp_region, FIX_REGION_BYTES);
+	m0_os_shm_unmap(proc->fp_region, FIX_REGION_BYTES);
 	(void)close(proc->fp_region_fd);
 	proc->fp_region = NULL;
 }
