@@ -5,6 +5,8 @@
 /* There if the sanitizer is. */
 extern void __asan_poison_memory_region(const volatile void *addr, size_t size)
 	__attribute__((weak));
+extern void __asan_unpoison_memory_region(const volatile void *addr,
+					  size_t size) __attribute__((weak));
 
 enum {
 	/* Behind each allocation: see heap.h. */
@@ -81,6 +83,9 @@ static void heap_free(void *data, size_t size, unsigned shift)
 
 	for (heap = innermost; heap != NULL; heap = heap->hp_outer)
 		count(&heap->hp_frees_nr);
+	/* Memory of regions is used again as it is. */
+	if (size > 0 && data != NULL && __asan_unpoison_memory_region != NULL)
+		__asan_unpoison_memory_region((char *)data + size, GAP_BYTES);
 	ops()->ao_free(data, size == 0 ? 0 : size + GAP_BYTES, shift);
 }
 
