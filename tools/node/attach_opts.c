@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Options that say who may attach to the node, and limit each process. */
-#include <grp.h>
 #include <pwd.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "attach_opts.h"
 #include "lnet_opts.h"
@@ -43,38 +41,21 @@ static const struct argp_option attach_options[] = {
 	{ 0 },
 };
 
-static bool user_of(const char *name, uint32_t *ret)
+static bool user_parse(const char *text, uint32_t *ret)
 {
-	const struct passwd *user = getpwnam(name);
+	const struct passwd *user = getpwnam(text);
+	uint64_t             nr = 0;
 
-	if (user != NULL)
-		*ret = user->pw_uid;
-	return user != NULL;
-}
-
-static bool group_of(const char *name, uint32_t *ret)
-{
-	const struct group *group = getgrnam(name);
-
-	if (group != NULL)
-		*ret = group->gr_gid;
-	return group != NULL;
-}
-
-static bool number_of(const char *text, uint32_t *ret)
-{
-	uint64_t nr;
-
-	/* The last one stands for "none" in the system. */
-	if (text_number_parse(text, &nr) != 0 || nr >= UINT32_MAX)
+	if (user == NULL &&
+	    (text_number_parse(text, &nr) != 0 || nr >= UINT32_MAX))
 		return false;
-	*ret = (uint32_t)nr;
+	*ret = user != NULL ? user->pw_uid : (uint32_t)nr;
 	return true;
 }
 
 /* @return how many ids the list has; 0: it is not accepted. */
 static unsigned ids_parse(const char *text,
-			  bool (*of)(const char *, uint32_t *),
+			  bool (*parse)(const char *, uint32_t *),
 			  uint32_t ids[M0_LNET_DAEMON_IDS_MAX])
 {
 	char        name[NAME_MAX_BYTES];
@@ -89,7 +70,7 @@ static unsigned ids_parse(const char *text,
 		    nr == M0_LNET_DAEMON_IDS_MAX)
 			return 0;
 		(void)snprintf(name, sizeof name, "%.*s", (int)bytes, text);
-		if (!of(name, &ids[nr]) && !number_of(name, &ids[nr]))
+		if (!parse(name, &ids[nr]))
 			return 0;
 		++nr;
 		if (comma == NULL)
@@ -101,7 +82,7 @@ static void users_option(struct attach_opts *opts, const char *text)
 {
 	struct m0_lnet_daemon_cfg *cfg = &opts->ato_cfg;
 
-	cfg->ldc_uids_nr = ids_parse(text, user_of, cfg->ldc_uids);
+	cfg->ldc_uids_nr = ids_parse(text, user_parse, cfg->ldc_uids);
 	if (cfg->ldc_uids_nr == 0)
 		tool_bad_value(
 			opts->ato_fail, "--attach-users", text,
@@ -113,26 +94,13 @@ static void groups_option(struct attach_opts *opts, const char *text)
 {
 	struct m0_lnet_daemon_cfg *cfg = &opts->ato_cfg;
 
-	cfg->ldc_gids_nr = ids_parse(text, group_of, cfg->ldc_gids);
+	cfg->ldc_gids_nr = ids_parse(text, tool_group_parse, cfg->ldc_gids);
 	if (cfg->ldc_gids_nr == 0)
 		tool_bad_value(opts->ato_fail, "--attach-groups", text,
 			       "names or numbers of at most 16 groups, "
 			       "separated by commas");
 	else
 		cfg->ldc_group = cfg->ldc_gids[0];
-}
-
-static void mode_option(struct attach_opts *opts, const char *text)
-{
-	char         *end;
-	unsigned long mode = strtoul(text, &end, 8);
-
-	opts->ato_has_mode = true;
-	opts->ato_cfg.ldc_mode = (uint32_t)mode;
-	if (text[0] < '0' || text[0] > '7' || *end != '\0' ||
-	    (mode & 0600) != 0600 || mode > 0666 || (mode & 0111) != 0)
-		tool_bad_value(opts->ato_fail, "--attach-mode", text,
-			       "600 to 666, octal, as 660");
 }
 
 static void memory_option(struct attach_opts *opts, const char *text)
@@ -164,7 +132,9 @@ static error_t attach_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_MODE:
 		opts->ato_needs = "--attach-mode";
-		mode_option(opts, arg);
+		opts->ato_has_mode = true;
+		opts->ato_cfg.ldc_mode =
+			tool_mode_option(opts->ato_fail, opts->ato_needs, arg);
 		return 0;
 	case KEY_PROCESSES:
 		opts->ato_needs = "--attach-processes";

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** `colibri node`: an LNet node in the foreground. */
-#include <grp.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -44,30 +43,12 @@ static const struct argp_option node_options[] = {
 	{ 0 },
 };
 
-static void ctl_mode_option(struct lnet_node *node, const char *text)
-{
-	char         *end;
-	unsigned long mode = strtoul(text, &end, 8);
-
-	if (text[0] < '0' || text[0] > '7' || *end != '\0' ||
-	    (mode & 0600) != 0600 || mode > 0666 || (mode & 0111) != 0)
-		tool_bad_value(&node->lno_fail, "--ctl-mode", text,
-			       "600 to 666, octal, as 660");
-	else
-		node->lno_ctl_mode = (mode_t)mode;
-}
-
 static void ctl_group_option(struct lnet_node *node, const char *text)
 {
-	const struct group *group = getgrnam(text);
-	char               *end;
-	unsigned long       gid = strtoul(text, &end, 10);
+	uint32_t gid;
 
-	if (group != NULL)
-		node->lno_ctl_group = group->gr_gid;
-	else if (text[0] >= '0' && text[0] <= '9' && *end == '\0' &&
-		 gid < UINT32_MAX)
-		node->lno_ctl_group = (gid_t)gid;
+	if (tool_group_parse(text, &gid))
+		node->lno_ctl_group = gid;
 	else
 		tool_bad_value(&node->lno_fail, "--ctl-group", text,
 			       "the name or the number of a group");
@@ -105,7 +86,8 @@ static error_t node_option(int key, char *arg, struct argp_state *state)
 		node->lno_json = true;
 		break;
 	case KEY_CTL_MODE:
-		ctl_mode_option(node, arg);
+		node->lno_ctl_mode =
+			tool_mode_option(&node->lno_fail, "--ctl-mode", arg);
 		break;
 	case KEY_CTL_GROUP:
 		ctl_group_option(node, arg);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <grp.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -97,6 +98,32 @@ void tool_bad_value(struct tool_fail *fail, const char *option,
 {
 	tool_fail_set(fail, TOOL_USAGE, "%s '%s' is not accepted; accepted: %s",
 		      option, value, accepted);
+}
+
+mode_t tool_mode_option(struct tool_fail *fail, const char *option,
+			const char *text)
+{
+	char         *end;
+	unsigned long mode = strtoul(text, &end, 8);
+
+	if (text[0] >= '0' && text[0] <= '7' && *end == '\0' &&
+	    (mode & 0600) == 0600 && mode <= 0666 && (mode & 0111) == 0)
+		return (mode_t)mode;
+	tool_bad_value(fail, option, text, "600 to 666, octal, as 660");
+	return 0600;
+}
+
+bool tool_group_parse(const char *text, uint32_t *ret)
+{
+	const struct group *group = getgrnam(text);
+	uint64_t            nr = 0;
+
+	/* The last number stands for "none" in the system. */
+	if (group == NULL &&
+	    (text_number_parse(text, &nr) != 0 || nr >= UINT32_MAX))
+		return false;
+	*ret = group != NULL ? group->gr_gid : (uint32_t)nr;
+	return true;
 }
 
 uint64_t tool_number_option(struct tool_fail *fail, const char *option,

@@ -4,6 +4,7 @@
 #define M0_TOOLS_LNET_OPTS_H
 
 #include <argp.h>
+#include <sys/types.h>
 
 #include "m0/lnet.h"
 
@@ -76,6 +77,11 @@ int lnet_opts_open_fail(const struct lnet_opts *opts, int rc, const char *why);
 /** Notes "OPTION 'VALUE' is not accepted; accepted: WHAT". */
 void tool_bad_value(struct tool_fail *fail, const char *option,
 		    const char *value, const char *accepted);
+/** Reads the mode of a socket, 600 to 666 octal; else notes that it is not accepted. */
+mode_t tool_mode_option(struct tool_fail *fail, const char *option,
+			const char *text);
+/** Reads the name or the number of a group. */
+bool tool_group_parse(const char *text, uint32_t *ret);
 /** Reads a number in [min, max]; else notes that it is not accepted. */
 uint64_t tool_number_option(struct tool_fail *fail, const char *option,
 			    const char *text, uint64_t min, uint64_t max);
