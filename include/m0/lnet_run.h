@@ -135,6 +135,7 @@ M0_EXTERN int m0_lnet_confine_hint(struct m0_lnet         *lnet,
  * @param wanted  0 to 4095, or 4096: the highest that is free.
  * @retval -EADDRINUSE     another machine has it.
  * @retval -EADDRNOTAVAIL  none is free.
+ * @retval -ETIMEDOUT      the daemon has not answered for 5 seconds.
  * @retval -ESHUTDOWN, -ENOMEM, -ENOSYS
  */
 M0_EXTERN int m0_lnet_tm_claim(struct m0_lnet *lnet, uint32_t portal,

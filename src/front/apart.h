@@ -77,7 +77,8 @@ void m0_front__mem_result(struct m0_lnet *lnet, void *mem, uint32_t nr,
 void m0_front__shadow_copy(struct m0_lnet *lnet, uint32_t md, uint64_t offset,
 			   uint64_t bytes, bool out);
 /** The daemon's answer about a number, or the end. tm_number.c. */
-void m0_front__tm_result(struct m0_front_tm *tm, int status, uint32_t nr);
+void m0_front__tm_result(struct m0_lnet *lnet, struct m0_front_tm *tm,
+			 int status, uint32_t nr);
 /** Asks the node for its NIDs. front_nets.c. */
 int m0_front__nids_renew(struct m0_lnet *lnet);
 /** attach.c. */

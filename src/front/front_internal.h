@@ -42,7 +42,7 @@ struct m0_front_tm {
 	uint32_t            ftm_nr;
 	/** If it is not set, the number is released, and this structure freed. */
 	bool ftm_is_claim;
-	/** For the thread that claims it. */
+	/** For the thread that claims it; under hm_lock. NULL: it has given up. */
 	struct m0_semaphore *ftm_sem;
 	int                  ftm_status;
 };

@@ -3,7 +3,6 @@
  * Opening a node in this process.
  */
 #include "front/front_internal.h"
-#include "front/apart.h"
 #include "m0/lnet_route.h"
 
 enum {

@@ -98,8 +98,6 @@ static void pump_post(struct m0_pump *pump)
 	}
 }
 
-/* The queue of the front has room: the step has delivered what was in it before it calls
- * runners; and a server that puts more meanwhile waits for the answer itself. */
 static void pump_turn(struct m0_pump *pump)
 {
 	m0_mutex_lock(&pump->pmp_lock);

@@ -442,7 +442,8 @@ void m0_pump__tm_end(struct m0_pump *pump, bool is_claim, int status)
 		if (tm->ftm_is_claim != is_claim)
 			continue;
 		m0_list_del(&tm->ftm_link);
-		m0_front__tm_result(tm, status, pump->pmp_tm_nr);
+		m0_front__tm_result(pump->pmp_lnet, tm, status,
+				    pump->pmp_tm_nr);
 		return;
 	}
 	M0_IMPOSSIBLE("each request has its entry in the list");

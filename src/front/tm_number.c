@@ -2,8 +2,15 @@
 /*
  * Numbers of transfer machines of an attached front: the daemon gives each to one process.
  */
-#include "front/apart.h"
 #include "front/front_internal.h"
+
+enum {
+	/** Not a status of the daemon. */
+	NO_ANSWER = 1
+};
+
+/** Time for the daemon to answer. */
+#define ANSWER_NS (5 * M0_TIME_ONE_SECOND)
 
 static struct m0_front_tm *tm_of(struct m0_list_link *link)
 {
@@ -17,42 +24,52 @@ static void tm_do(struct m0_lnet *lnet, struct m0_front_call *call)
 		container_of(call, struct m0_front_tm, ftm_call));
 }
 
-void m0_front__tm_result(struct m0_front_tm *tm, int status, uint32_t nr)
+void m0_front__tm_result(struct m0_lnet *lnet, struct m0_front_tm *tm,
+			 int status, uint32_t nr)
 {
+	bool waits;
+
 	M0_PRE(!m0_list_link_is_in(&tm->ftm_link) && status <= 0);
-	if (!tm->ftm_is_claim) {
-		m0_free(tm);
-		return;
+	m0_mutex_lock(&lnet->hm_lock);
+	waits = tm->ftm_is_claim && tm->ftm_sem != NULL;
+	if (waits) {
+		tm->ftm_status = status;
+		if (status == 0)
+			tm->ftm_nr = nr;
+		m0_semaphore_up(tm->ftm_sem);
 	}
-	M0_PRE(tm->ftm_sem != NULL);
-	tm->ftm_status = status;
-	if (status == 0)
-		tm->ftm_nr = nr;
-	m0_semaphore_up(tm->ftm_sem);
+	m0_mutex_unlock(&lnet->hm_lock);
+	/* Its number, if the claimer has given up, stays the process's until the end. */
+	if (!waits)
+		m0_free(tm);
 }
 
 /*
  * Waits for the daemon's answer, or its end. A strand must not sleep. It takes the answer
  * itself, since it may be the front's own, or nobody may make steps of an inline front. The
- * next step delivers events that come before the answer.
+ * next step delivers events that come before the answer; if they fill the front's queue,
+ * the answer does not come.
  */
-static void tm_wait(struct m0_lnet *lnet, struct m0_semaphore *sem)
+static bool tm_wait(struct m0_lnet *lnet, struct m0_semaphore *sem)
 {
+	m0_time_t until = m0_time_add(m0_time_now(), ANSWER_NS);
+	bool      done;
+
 	M0_PRE(lnet->hm_pump != NULL);
-	if (m0_strand_current() == NULL) {
-		(void)m0_front__wait(lnet, sem, M0_TIME_NEVER);
-		return;
-	}
-	while (!m0_semaphore_trydown(sem)) {
+	if (m0_strand_current() == NULL)
+		return m0_front__wait(lnet, sem, until);
+	while (!(done = m0_semaphore_trydown(sem)) && m0_time_now() < until) {
 		lnet->hm_embed.emb_apart->fao_turn(lnet->hm_pump);
 		m0_os_yield();
 	}
+	return done;
 }
 
-/* Asks the daemon, and waits for its answer. */
+/* Asks the daemon, and waits for its answer. `tm` is the answer's after NO_ANSWER. */
 static int tm_ask(struct m0_lnet *lnet, struct m0_front_tm *tm)
 {
 	struct m0_semaphore sem;
+	int                 rc;
 
 	M0_PRE(tm->ftm_is_claim && lnet->hm_pump != NULL);
 	m0_front__lock(lnet);
@@ -63,9 +80,14 @@ static int tm_ask(struct m0_lnet *lnet, struct m0_front_tm *tm)
 	(void)m0_semaphore_init(&sem, 0);
 	tm->ftm_sem = &sem;
 	m0_front__call_unlock(lnet, &tm->ftm_call);
-	tm_wait(lnet, &sem);
+	(void)tm_wait(lnet, &sem);
+	/* The answer may come just now. */
+	m0_front__lock(lnet);
+	rc = tm->ftm_status;
+	tm->ftm_sem = NULL;
+	m0_mutex_unlock(&lnet->hm_lock);
 	m0_semaphore_fini(&sem);
-	return tm->ftm_status;
+	return rc;
 }
 
 int m0_lnet_tm_claim(struct m0_lnet *lnet, uint32_t portal, uint32_t wanted,
@@ -84,8 +106,11 @@ int m0_lnet_tm_claim(struct m0_lnet *lnet, uint32_t portal, uint32_t wanted,
 	tm->ftm_portal = portal;
 	tm->ftm_nr = wanted;
 	tm->ftm_is_claim = true;
+	tm->ftm_status = NO_ANSWER;
 	m0_list_link_init(&tm->ftm_link);
 	rc = tm_ask(lnet, tm);
+	if (rc == NO_ANSWER)
+		return -ETIMEDOUT;
 	if (rc != 0) {
 		m0_free(tm);
 		return rc;

@@ -29,6 +29,9 @@ enum {
 	FRONTS_NR = 2
 };
 
+/** Of both processes. */
+static struct m0_serve_tms tms;
+
 static const struct m0_serve_cfg serve_cfg = {
 	.svg_shared = { .shc_down_nr = 128,
 			.shc_up_nr = 512,
@@ -44,6 +47,7 @@ static const struct m0_serve_cfg serve_cfg = {
 			.shc_control_bytes = 8192 },
 	.svg_bytes_max = 2 * REGION_BYTES,
 	.svg_right = M0_SHARED_RIGHT_QUERY,
+	.svg_tms = &tms,
 };
 
 /** An attached process. */
@@ -58,6 +62,8 @@ struct process {
 	unsigned              pr_closed_nr;
 	struct m0_shared_why  pr_why;
 	bool                  pr_is_dead;
+	/** The node does not run while the process waits. */
+	bool pr_is_stopped;
 	/** The node has a thread, which ups it. */
 	bool                pr_has_sem;
 	struct m0_semaphore pr_sem;
@@ -136,7 +142,10 @@ static int client_wait(void *arg, m0_time_t deadline)
 		return m0_semaphore_timeddown(&process->pr_sem, deadline)
 			       ? 0
 			       : -ETIMEDOUT;
-	(void)m0_lnet_progress(node);
+	if (process->pr_is_stopped)
+		m0_time_sleep(min64u(deadline, m0_time_from_now(0, 1000000)));
+	else
+		(void)m0_lnet_progress(node);
 	return 0;
 }
 
@@ -394,6 +403,7 @@ static int teardown(void **state)
 	process_end(&processes[1]);
 	process_end(self);
 	m0_lnet_close(node);
+	m0_serve_tms_fini(&tms);
 	return 0;
 }
 

@@ -568,6 +568,48 @@ static void wild_reports_end_it(void **state)
 
 #define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
+/* A number belongs to one process, until it gives it back or ends. */
+static void numbers_are_of_one_process(void **state)
+{
+	struct m0_lnet *other;
+	uint32_t        nr = 0;
+
+	(void)state;
+	process_begin(&processes[1]);
+	other = processes[1].pr_lnet;
+	assert_int_equal(m0_lnet_tm_claim(lnet, PORTAL, 4096, &nr), 0);
+	assert_int_equal(nr, 4095);
+	assert_int_equal(m0_lnet_tm_claim(other, PORTAL, 4095, &nr),
+			 -EADDRINUSE);
+	assert_int_equal(m0_lnet_tm_claim(other, PORTAL, 4096, &nr), 0);
+	assert_int_equal(nr, 4094);
+	/* Of another portal it is another number. */
+	assert_int_equal(m0_lnet_tm_claim(other, PORTAL + 1, 4095, &nr), 0);
+	m0_lnet_tm_release(lnet, PORTAL, 4095);
+	progress(4);
+	assert_int_equal(m0_lnet_tm_claim(other, PORTAL, 4096, &nr), 0);
+	assert_int_equal(nr, 4095);
+	process_end(&processes[1]);
+	assert_int_equal(m0_lnet_tm_claim(lnet, PORTAL, 4094, &nr), 0);
+	assert_int_equal(m0_lnet_tm_claim(lnet, PORTAL + 1, 4095, &nr), 0);
+	assert_true(m0_lnet_is_attached(lnet));
+	assert_false(m0_lnet_is_attached(node));
+}
+
+/* A daemon that does not answer is not waited for without end. */
+static void numbers_are_not_awaited_for_ever(void **state)
+{
+	uint32_t nr = 7;
+
+	(void)state;
+	self->pr_is_stopped = true;
+	assert_int_equal(m0_lnet_tm_claim(lnet, PORTAL, 7, &nr), -ETIMEDOUT);
+	self->pr_is_stopped = false;
+	/* It was given all the same, and is the process's until that ends. */
+	progress(4);
+	assert_int_equal(m0_lnet_tm_claim(lnet, PORTAL, 7, &nr), -EADDRINUSE);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -581,6 +623,8 @@ int main(void)
 		TEST(requests_are_answered),
 		TEST(memory_is_registered),
 		cmocka_unit_test(wild_blocks_are_refused),
+		TEST(numbers_are_of_one_process),
+		TEST(numbers_are_not_awaited_for_ever),
 		TEST(threads_talk),
 		TEST(server_ends),
 		TEST(server_dies),
