@@ -63,7 +63,7 @@ static const char *const toy_bad[] = {
 	"", "toy", "toy:", "toy:x", "toy:0", "toy:1 ", "127.0.0.1:7000", NULL
 };
 
-/* What all rows of the LNet transport share. */
+/* All rows of the LNet transport share these fields. */
 #define LNET_ROW                                                              \
 	.r_xprt = &m0_lnet_xprt, .r_bad = lnet_bad, .r_dynamic = true,        \
 	.r_nobody = 0, .r_nobuf = CF_RECEIVER, .r_toobig = CF_RECEIVER,       \

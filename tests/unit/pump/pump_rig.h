@@ -29,7 +29,7 @@ enum {
 	FRONTS_NR = 2
 };
 
-/** Of both processes. */
+/** Numbers of both processes. */
 static struct m0_serve_tms tms;
 
 static const struct m0_serve_cfg serve_cfg = {

@@ -583,7 +583,7 @@ static void numbers_are_of_one_process(void **state)
 			 -EADDRINUSE);
 	assert_int_equal(m0_lnet_tm_claim(other, PORTAL, 4096, &nr), 0);
 	assert_int_equal(nr, 4094);
-	/* Of another portal it is another number. */
+	/* Each portal has its own numbers. */
 	assert_int_equal(m0_lnet_tm_claim(other, PORTAL + 1, 4095, &nr), 0);
 	m0_lnet_tm_release(lnet, PORTAL, 4095);
 	progress(4);
@@ -605,7 +605,7 @@ static void numbers_are_not_awaited_for_ever(void **state)
 	self->pr_is_stopped = true;
 	assert_int_equal(m0_lnet_tm_claim(lnet, PORTAL, 7, &nr), -ETIMEDOUT);
 	self->pr_is_stopped = false;
-	/* It was given all the same, and is the process's until that ends. */
+	/* The daemon gave it all the same, and the process keeps it until it ends. */
 	progress(4);
 	assert_int_equal(m0_lnet_tm_claim(lnet, PORTAL, 7, &nr), -EADDRINUSE);
 }
