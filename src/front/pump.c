@@ -54,6 +54,7 @@ static m0_time_t pump_step(struct m0_pump *pump, m0_time_t now)
 	bool            any = true;
 	unsigned        i;
 
+	M0_PRE_EX(m0_front__invariant(lnet));
 	m0_mutex_lock(&pump->pmp_lock);
 	if (lnet->hm_embed.emb_pushes) {
 		(void)m0_pump__down(pump);
@@ -74,7 +75,6 @@ static m0_time_t pump_step(struct m0_pump *pump, m0_time_t now)
 		m0_mutex_lock(&pump->pmp_lock);
 		any |= m0_pump__down(pump);
 	}
-	pump->pmp_sleeps_for_room = pump->pmp_waits_room;
 	close_look(pump);
 	m0_mutex_unlock(&pump->pmp_lock);
 	return any ? now : lnet->hm_run_at;
@@ -106,7 +106,8 @@ static void pump_turn(struct m0_pump *pump)
 	m0_mutex_unlock(&pump->pmp_lock);
 }
 
-static bool pump_is_ready(struct m0_pump *pump)
+/* pmp_lock is held. */
+static bool has_work(const struct m0_pump *pump)
 {
 	if (!m0_pump__is_open(pump))
 		return pump->pmp_has_ends;
@@ -114,11 +115,49 @@ static bool pump_is_ready(struct m0_pump *pump)
 	       m0_shared_ready(pump->pmp_side, NULL) != 0;
 }
 
+static bool pump_is_ready(struct m0_pump *pump)
+{
+	bool ready;
+
+	m0_mutex_lock(&pump->pmp_lock);
+	ready = has_work(pump);
+	m0_mutex_unlock(&pump->pmp_lock);
+	return ready;
+}
+
+/* The server is to ring. @return false: there is something to take already. */
+static bool sleep_begin(struct m0_pump *pump)
+{
+	uint32_t bits = M0_SHARED_ENTRIES;
+	bool     ok;
+
+	m0_mutex_lock(&pump->pmp_lock);
+	if (pump->pmp_waits_room)
+		bits |= M0_SHARED_ROOM;
+	ok = m0_shared_sleep_begin(pump->pmp_side, bits);
+	m0_mutex_unlock(&pump->pmp_lock);
+	return ok;
+}
+
+static void sleep_end(struct m0_pump *pump)
+{
+	m0_mutex_lock(&pump->pmp_lock);
+	m0_shared_sleep_end(pump->pmp_side);
+	m0_mutex_unlock(&pump->pmp_lock);
+}
+
+static void death_look(struct m0_pump *pump)
+{
+	const struct m0_shared_side *side = pump->pmp_side;
+
+	if (side->shs_host->shh_is_dead(side->shs_host_arg))
+		__atomic_store_n(&pump->pmp_is_gone, true, __ATOMIC_RELEASE);
+}
+
 static void pump_sleep(struct m0_pump *pump, m0_time_t deadline)
 {
 	struct m0_shared_side       *side = pump->pmp_side;
 	const struct m0_shared_host *host = side->shs_host;
-	uint32_t                     bits = M0_SHARED_ENTRIES;
 
 	/* Nobody is there to be waited for. */
 	if (!m0_pump__is_open(pump)) {
@@ -126,17 +165,14 @@ static void pump_sleep(struct m0_pump *pump, m0_time_t deadline)
 				     m0_time_from_now(0, M0_TIME_ONE_MSEC)));
 		return;
 	}
-	if (pump->pmp_sleeps_for_room)
-		bits |= M0_SHARED_ROOM;
-	if (!m0_shared_sleep_begin(side, bits))
+	if (!sleep_begin(pump))
 		return;
 	if (!host->shh_is_dead(side->shs_host_arg) && !server_is_gone(pump)) {
 		++side->shs_waits_nr;
 		(void)host->shh_wait(side->shs_host_arg, deadline);
 	}
-	m0_shared_sleep_end(side);
-	if (host->shh_is_dead(side->shs_host_arg))
-		__atomic_store_n(&pump->pmp_is_gone, true, __ATOMIC_RELEASE);
+	sleep_end(pump);
+	death_look(pump);
 }
 
 static void pump_rouse(struct m0_pump *pump)
@@ -156,26 +192,19 @@ static int pump_fd(struct m0_pump *pump)
 
 static void pump_disarm(struct m0_pump *pump)
 {
-	struct m0_shared_side *side = pump->pmp_side;
-
-	m0_shared_sleep_end(side);
+	sleep_end(pump);
 	pump->pmp_host->puh_fd_arm(pump->pmp_arg, M0_TIME_NEVER);
-	if (m0_pump__is_open(pump) &&
-	    side->shs_host->shh_is_dead(side->shs_host_arg))
-		__atomic_store_n(&pump->pmp_is_gone, true, __ATOMIC_RELEASE);
+	if (m0_pump__is_open(pump))
+		death_look(pump);
 }
 
 /* The server rings when it puts something, or ends. */
 static void pump_arm(struct m0_pump *pump, m0_time_t next)
 {
-	uint32_t bits = M0_SHARED_ENTRIES |
-			(pump->pmp_sleeps_for_room ? M0_SHARED_ROOM : 0);
-
 	M0_PRE(pump->pmp_host->puh_fd_arm != NULL);
 	pump->pmp_host->puh_fd_arm(pump->pmp_arg, next);
 	if (pump_is_ready(pump) ||
-	    (m0_pump__is_open(pump) &&
-	     !m0_shared_sleep_begin(pump->pmp_side, bits)))
+	    (m0_pump__is_open(pump) && !sleep_begin(pump)))
 		pump_rouse(pump);
 }
 

@@ -477,7 +477,7 @@ bool m0_pump__down(struct m0_pump *pump)
 	uint32_t           end;
 	uint32_t           nr;
 
-	M0_PRE_EX(m0_front__invariant(lnet));
+	M0_PRE_EX(m0_mutex_is_locked(&pump->pmp_lock));
 	if (m0_front__is_posted(lnet))
 		m0_front__bell_clear(lnet);
 	pump->pmp_waits_room = false;

@@ -81,8 +81,8 @@ struct m0_pump {
 	struct m0_shared_side     *pmp_side;
 	const struct m0_pump_host *pmp_host;
 	void                      *pmp_arg;
-	/** Guards what the step and threads that post use: all but the events of the
-	 * front and the sleep, which are the step's. Before hm_lock. */
+	/** Guards the side, and all below but pmp_is_gone and pmp_state, which threads
+	 * read without it. Before hm_lock. */
 	struct m0_mutex    pmp_lock;
 	struct m0_ring_in  pmp_down;
 	struct m0_ring_out pmp_up;
@@ -92,10 +92,8 @@ struct m0_pump {
 	bool pmp_is_gone;
 	/** Atomic. */
 	enum m0_pump_state pmp_state;
-	/** An entry of the front waits for room in the shared queue; and so it was at the
-	 * end of the last step. */
+	/** An entry of the front waits for room in the shared queue. */
 	bool pmp_waits_room;
-	bool pmp_sleeps_for_room;
 	/** m0_lnet_close() waits, and was told. */
 	bool pmp_is_told;
 	/** Objects are to be ended, for which there was no room. */
@@ -185,7 +183,8 @@ int m0_pump__answer_check(struct m0_pump *pump, uint32_t verb,
 
 static inline bool m0_pump__is_open(const struct m0_pump *pump)
 {
-	return pump->pmp_state == M0_PUMP_OPEN;
+	return __atomic_load_n(&pump->pmp_state, __ATOMIC_ACQUIRE) ==
+	       M0_PUMP_OPEN;
 }
 
 #endif /* M0_SRC_FRONT_PUMP_INTERNAL_H */
