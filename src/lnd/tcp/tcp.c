@@ -344,6 +344,12 @@ static int tcp_create(struct m0_streams **ret, struct m0_reactor *reactor,
 	M0_ALLOC_PTR(io);
 	if (io == NULL)
 		return -ENOMEM;
+	io->tci_spare = m0_alloc(sizeof io->tci_staging);
+	io->tci_spare_bytes = sizeof io->tci_staging;
+	if (io->tci_spare == NULL) {
+		m0_free(io);
+		return -ENOMEM;
+	}
 	io->tci_streams.sts_ops = &streams_ops;
 	io->tci_streams.sts_reactor = reactor;
 	io->tci_streams.sts_max = streams_max();

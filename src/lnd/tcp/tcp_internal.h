@@ -108,7 +108,9 @@ struct m0_tcp_io {
 	m0_time_t tci_now;
 	/** Value of lre_asks_nr at the last pass. */
 	unsigned tci_asks_nr;
-	/** Memory for bytes that wait, which no stream uses now; NULL: there is none. */
+	/** Memory for bytes that wait, which no stream uses now; NULL: there is
+	 * none. There is some from the start, as large as what is read ahead, so
+	 * the first stream that waits allocates nothing. */
 	uint8_t *tci_spare;
 	size_t   tci_spare_bytes;
 	/** Read ahead; before it, what went to a wrong place. */

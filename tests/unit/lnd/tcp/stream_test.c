@@ -329,11 +329,13 @@ static void stream_seen_ends_with_stream(void **state)
 	fake_free(ours);
 }
 
-/* Bytes that were read ahead wait while the connection does, and come first. */
+/* Bytes that were read ahead wait while the connection does, and come first. The
+ * first stream that waits allocates nothing. */
 static void stream_pause_keeps_what_was_read(void **state)
 {
 	struct m0_sock_conn *ours;
 	struct m0_sock_conn *theirs;
+	struct m0_heap       heap;
 	uint64_t             reads_nr;
 	size_t               at;
 
@@ -343,8 +345,11 @@ static void stream_pause_keeps_what_was_read(void **state)
 	fake.fs_model.fc_ahead = 60000;
 	ours = fake_pair(&theirs);
 	fake_in_max(theirs, 1000);
+	m0_heap_init(&heap);
 	fake_send(ours, 10000);
 	fake_until(theirs->fc_in == 1000);
+	assert_int_equal(m0_heap_allocs_nr(&heap), 0);
+	m0_heap_fini(&heap);
 	reads_nr = theirs->fc_counts.stc_reads_nr;
 	fake_send(ours, 10000);
 	(void)fake_step();
@@ -362,29 +367,37 @@ static void stream_pause_keeps_what_was_read(void **state)
 	fake_free(ours);
 }
 
-/* No memory to keep what was read ahead: the stream ends, and says so. */
+/* No memory to keep what was read ahead, for the second stream that waits: it
+ * ends, and says so. */
 static void stream_pause_without_memory_ends(void **state)
 {
-	struct m0_sock_conn *ours;
-	struct m0_sock_conn *theirs;
+	struct m0_sock_conn *ours[2];
+	struct m0_sock_conn *theirs[2];
 	struct m0_heap       heap;
+	unsigned             i;
 
 	(void)state;
 	fake_open("127.0.0.1", NULL);
 	fake.fs_model.fc_in_seg = 100;
 	fake.fs_model.fc_ahead = 60000;
-	ours = fake_pair(&theirs);
-	fake_in_max(theirs, 1000);
+	for (i = 0; i < ARRAY_SIZE(ours); ++i) {
+		ours[i] = fake_pair(&theirs[i]);
+		fake_in_max(theirs[i], 1000);
+	}
 	m0_heap_init(&heap);
 	m0_heap_fail_at(&heap, 1);
-	fake_send(ours, 10000);
-	fake_until(theirs->fc_status != FAKE_OPEN);
-	assert_int_equal(theirs->fc_status, -ENOMEM);
-	assert_int_equal(theirs->fc_broken_nr, 1);
+	fake_send(ours[0], 10000);
+	fake_until(theirs[0]->fc_in == 1000);
+	fake_send(ours[1], 10000);
+	fake_until(theirs[1]->fc_status != FAKE_OPEN);
+	assert_int_equal(theirs[0]->fc_status, FAKE_OPEN);
+	assert_int_equal(theirs[1]->fc_status, -ENOMEM);
+	assert_int_equal(theirs[1]->fc_broken_nr, 1);
 	assert_int_equal(m0_heap_failed_nr(&heap), 1);
 	m0_heap_fini(&heap);
 	fake_close();
-	fake_free(ours);
+	for (i = 0; i < ARRAY_SIZE(ours); ++i)
+		fake_free(ours[i]);
 }
 
 /* A connection that pauses before it has read anything is told nothing. */
