@@ -20,6 +20,24 @@ static void me_attr(const struct m0_ring_me *record,
 	};
 }
 
+/* Without memory for its object, an ME, an MD or an operation ends alone: its report
+ * needs no object. */
+static int me_poor(struct m0_serve *srv, uint32_t nr, uint32_t gen)
+{
+	struct m0_serve_me poor = { .vme_gen = gen };
+
+	m0_serve__me_gone(srv, nr, &poor);
+	return 0;
+}
+
+static int md_poor(struct m0_serve *srv, uint32_t nr, uint32_t gen)
+{
+	const struct m0_serve_md poor = { .vmd_nr = nr, .vmd_gen = gen };
+
+	m0_serve__md_refuse(srv, &poor, -ENOMEM);
+	return 0;
+}
+
 /* A number for a new ME. @return 0, -EPROTO, -ENOMEM */
 static int me_new(struct m0_serve *srv, uint32_t nr, uint32_t gen,
 		  struct m0_serve_me **ret)
@@ -45,7 +63,8 @@ static int me_attach_do(struct m0_serve *srv)
 	int rc = me_new(srv, req->srq_nr, req->srq_gen, &me);
 
 	if (rc != 0)
-		return rc;
+		return rc == -ENOMEM ? me_poor(srv, req->srq_nr, req->srq_gen)
+				     : rc;
 	me_attr(&req->srq_me, &attr);
 	if (m0_lnet_me_attach(srv->srv_lnet, &attr, &me->vme_handle) != 0)
 		m0_serve__me_gone(srv, req->srq_nr, me);
@@ -117,7 +136,8 @@ static int md_attach_do(struct m0_serve *srv)
 	int rc = md_new(srv, req->srq_nr, req->srq_gen, &md);
 
 	if (rc != 0)
-		return rc;
+		return rc == -ENOMEM ? md_poor(srv, req->srq_nr, req->srq_gen)
+				     : rc;
 	rc = m0_serve__md_fill(srv, md, &attr);
 	if (rc == 0)
 		rc = md_begin(srv, &attr, &req->srq_md, &handle);
@@ -140,6 +160,12 @@ static int entry_attach_do(struct m0_serve *srv)
 
 	if (rc == 0)
 		rc = md_new(srv, req->srq_md_nr, req->srq_md_gen, &md);
+	if (rc == -ENOMEM) {
+		(void)md_poor(srv, req->srq_md_nr, req->srq_md_gen);
+		if (me != NULL)
+			me->vme_gen = 0;
+		return me_poor(srv, req->srq_nr, req->srq_gen);
+	}
 	if (rc != 0)
 		return rc;
 	me->vme_flags |= M0_LNET_ME_UNLINK;
@@ -184,6 +210,16 @@ static bool is_get(const struct m0_shared_request *req)
 	       req->srq_opcode == M0_SHARED_BIND_GET;
 }
 
+static void op_fill(const struct m0_shared_request *req, uint32_t owed_nr,
+		    struct m0_serve_op *op)
+{
+	op->vop_nr = req->srq_nr;
+	op->vop_gen = req->srq_gen;
+	op->vop_md = NULL;
+	op->vop_owed_nr = owed_nr;
+	op->vop_events_nr = is_get(req) || req->srq_op.rop_ack ? 2 : 1;
+}
+
 /* A number for a new operation. @return 0, -EPROTO, -ENOMEM */
 static int op_new(struct m0_serve *srv, uint32_t owed_nr,
 		  struct m0_serve_op **ret)
@@ -197,11 +233,7 @@ static int op_new(struct m0_serve *srv, uint32_t owed_nr,
 	if (op->vop_gen != 0)
 		return m0_serve__broken(srv, "op", req->srq_nr,
 					"an operation that is done");
-	op->vop_nr = req->srq_nr;
-	op->vop_gen = req->srq_gen;
-	op->vop_md = NULL;
-	op->vop_owed_nr = owed_nr;
-	op->vop_events_nr = is_get(req) || req->srq_op.rop_ack ? 2 : 1;
+	op_fill(req, owed_nr, op);
 	*ret = op;
 	return 0;
 }
@@ -261,8 +293,14 @@ static int move_do(struct m0_serve *srv)
 	struct m0_lnet_op         attr;
 	struct m0_serve_op       *op = NULL;
 	struct m0_serve_md       *md = NULL;
+	struct m0_serve_op        poor = {};
 	int rc = op_new(srv, m0_shared_events_nr(req), &op);
 
+	if (rc == -ENOMEM) {
+		op_fill(req, m0_shared_events_nr(req), &poor);
+		op_fails(srv, &poor, rc);
+		return 0;
+	}
 	if (rc != 0)
 		return rc;
 	md = md_find(srv, req->srq_op.rop_md, req->srq_op.rop_md_gen);
@@ -287,11 +325,21 @@ static int bind_move_do(struct m0_serve *srv)
 	struct m0_lnet_op         attr;
 	struct m0_serve_op       *op = NULL;
 	struct m0_serve_md       *md = NULL;
-	int rc = md_new(srv, req->srq_md_nr, req->srq_md_gen, &md);
-
+	struct m0_serve_op        poor = {};
 	/* One of the events is the MD's. */
+	uint32_t owed_nr = m0_shared_events_nr(req) - 1;
+	int      rc = md_new(srv, req->srq_md_nr, req->srq_md_gen, &md);
+
 	if (rc == 0)
-		rc = op_new(srv, m0_shared_events_nr(req) - 1, &op);
+		rc = op_new(srv, owed_nr, &op);
+	if (rc == -ENOMEM) {
+		op_fill(req, owed_nr, &poor);
+		(void)md_poor(srv, req->srq_md_nr, req->srq_md_gen);
+		m0_serve__op_done(srv, &poor, true);
+		if (md != NULL)
+			md->vmd_gen = 0;
+		return 0;
+	}
 	if (rc != 0)
 		return rc;
 	rc = m0_serve__md_fill(srv, md, &md_attr);

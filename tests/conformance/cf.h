@@ -60,8 +60,6 @@ struct cf_row {
 	const char *const *r_bad;
 	/** Does start(NULL) find an address? */
 	bool r_dynamic;
-	/** Daemons in this process have the nodes. */
-	bool r_has_daemon;
 	/** NULL: always one. */
 	void (*r_workers_set)(struct m0_net_transfer_mc *tm, size_t nr);
 

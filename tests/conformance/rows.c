@@ -141,7 +141,6 @@ const struct cf_row cf_rows[] = {
 		.r_name = "lnet-attach",
 		.r_addr = lnet_tcp4_addr,
 		.r_spelling = lnet_tcp4_spelling,
-		.r_has_daemon = true,
 		.r_begin = lnet_attach_begin,
 		.r_end = lnet_end,
 		.r_turn = lnet_turn,

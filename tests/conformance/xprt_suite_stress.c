@@ -122,10 +122,8 @@ static void several_threads(void)
 
 static bool fine(int rc, const char *what)
 {
-	/* The daemon of a row has this memory, too, and ends what it lacks memory for. */
-	CF_TRUE(rc == 0 || rc == -ENOMEM ||
-			(cf.c_row->r_has_daemon && rc == -ESHUTDOWN),
-		"%s is %s, expected 0 or ENOMEM", what, m0_errname(rc));
+	CF_TRUE(rc == 0 || rc == -ENOMEM, "%s is %s, expected 0 or ENOMEM",
+		what, m0_errname(rc));
 	return rc == 0;
 }
 

@@ -51,10 +51,14 @@ void m0_xlnet__queue_end(struct xlnet_machine *xm)
 int m0_xlnet__queue_add(struct xlnet_machine *xm, struct m0_lnet_md_attr *attr,
 			struct xlnet_md *xd)
 {
+	int rc;
+
 	attr->mda_eq = &xm->xm_node->xn_eq;
 	attr->mda_user = xd;
-	return m0_lnet_md_attach(xm->xm_node->xn_lnet, xm->xm_queue, attr,
-				 &xd->xd_md);
+	rc = m0_lnet_md_attach(xm->xm_node->xn_lnet, xm->xm_queue, attr,
+			       &xd->xd_md);
+	/* The daemon of an attached process had no memory for the queue's ME. */
+	return rc == -ENOENT ? -ENOMEM : rc;
 }
 
 int m0_xlnet__bind(struct xlnet_machine *xm, struct m0_lnet_md_attr *attr,
