@@ -466,13 +466,15 @@ M0_EXTERN int m0_lnet_lazy_set(struct m0_lnet *lnet, uint32_t portal,
  * @retval -EINVAL     `bytes` is 0.
  * @retval -ENOMEM
  * @retval -ENOSPC     too many regions.
+ * @retval -EDQUOT     attached: more than the daemon maps of this process.
  * @retval -ESHUTDOWN  the node is being closed.
  */
 M0_EXTERN int m0_lnet_mem_register(struct m0_lnet *lnet, void *addr,
 				   size_t bytes);
 /**
  * Takes back one m0_lnet_mem_register() with the same arguments. No operation
- * uses the memory. Waits until the drivers have let go of it.
+ * uses the memory. Waits until the drivers have let go of it; attached: does not wait,
+ * since a daemon has memory of its own mapped, not this process's.
  */
 M0_EXTERN void m0_lnet_mem_deregister(struct m0_lnet *lnet, void *addr,
 				      size_t bytes);

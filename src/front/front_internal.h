@@ -208,6 +208,8 @@ struct m0_front_mems {
 	size_t             hmz_sorted_nr;
 	/** Atomic: regions that have a shadow. */
 	uint32_t hmz_shadows_nr;
+	/** Attached: regions that were deregistered and that the server has still. */
+	uint32_t hmz_leaving_nr;
 };
 
 enum {

@@ -9,6 +9,8 @@
 enum {
 	/** Most regions of a node. */
 	MEMS_MAX = 1 << 24,
+	/** Longest wait for regions that the server lets go of. */
+	LEAVING_WAIT_S = 1,
 	/** Shadows are whole pages, which the allocator takes out of regions. */
 	SHADOW_SHIFT = 12
 };
@@ -31,10 +33,6 @@ struct front_mem {
 	struct m0_front_call hmr_del;
 	/** For the thread that waits for hmr_del; NULL: none does. */
 	struct m0_semaphore *hmr_sem;
-	/** Attached: for the thread that waits for the server's answer to hmr_add, and
-	 * that answer. */
-	struct m0_semaphore *hmr_add_sem;
-	int                  hmr_status;
 	/** Attached, and part of a region that is handed over: that region, and where in
 	 * it; bytes 0: it is a region itself. */
 	struct mem_key hmr_base;
@@ -372,20 +370,16 @@ void m0_front__shadow_copy(struct m0_lnet *lnet, uint32_t md, uint64_t offset,
 void m0_front__mem_result(struct m0_lnet *lnet, void *arg, uint32_t nr,
 			  bool is_add, int status)
 {
-	struct front_mem    *mem = arg;
-	struct m0_semaphore *sem = is_add ? mem->hmr_add_sem : mem->hmr_sem;
+	struct front_mem *mem = arg;
 
-	if (is_add) {
-		mem->hmr_status = status;
-	} else {
-		/* With an error the server has it still, and its number stays. */
-		if (status == 0 || status == -ENOENT || status == -ESHUTDOWN)
-			lnet->hm_embed.emb_apart->fao_region_put(lnet->hm_pump,
-								 nr);
-		m0_free(mem);
-	}
-	if (sem != NULL)
-		m0_semaphore_up(sem);
+	/* What the server did not take it refuses to MDs, too. */
+	if (is_add)
+		return;
+	/* With an error the server has it still, and its number stays. */
+	if (status == 0 || status == -ENOENT || status == -ESHUTDOWN)
+		lnet->hm_embed.emb_apart->fao_region_put(lnet->hm_pump, nr);
+	m0_free(mem);
+	__atomic_sub_fetch(&lnet->hm_mems.hmz_leaving_nr, 1, __ATOMIC_RELEASE);
 }
 
 /* One use less of a region that the server does not have. */
@@ -409,12 +403,14 @@ static void region_undo(struct m0_lnet *lnet, struct front_mem *mem)
 	m0_free(mem);
 }
 
-/* A step cannot wait for the answer: MDs in the memory are refused if it fails. */
+/*
+ * The memory was handed over and is within the limits when this returns. The rest is told
+ * to the server before any MD in the memory, and nobody waits for the answer: a callback
+ * that registers memory, too, may be what the thread that would bring it waits for.
+ */
 static int region_register(struct m0_lnet *lnet, struct front_mem *mem)
 {
 	const struct m0_lnd_mem *lme = &mem->hmr_mem.nmm_mem;
-	struct m0_semaphore      sem;
-	bool                     waits = m0_strand_current() == NULL;
 	int                      rc;
 
 	M0_PRE(lnet->hm_pump != NULL && lme->lme_region != 0);
@@ -424,33 +420,35 @@ static int region_register(struct m0_lnet *lnet, struct front_mem *mem)
 		region_undo(lnet, mem);
 		return rc;
 	}
-	(void)m0_semaphore_init(&sem, 0);
-	mem->hmr_add_sem = waits ? &sem : NULL;
 	m0_front__lock(lnet);
 	m0_front__call_unlock(lnet, &mem->hmr_add);
-	if (waits) {
-		(void)m0_front__wait(lnet, &sem, M0_TIME_NEVER);
-		rc = mem->hmr_status;
-	}
-	m0_semaphore_fini(&sem);
-	if (rc != 0)
-		region_undo(lnet, mem);
-	return rc;
+	return 0;
 }
 
-/* The server has to be asked, since the memory may be gone afterwards. */
+/* No operation uses the memory, so it may be freed before the server has let go of it.
+ * The number stays until then. */
 static void region_deregister(struct m0_lnet *lnet, struct front_mem *mem)
 {
-	struct m0_semaphore sem;
-	bool                waits = m0_strand_current() == NULL;
-
-	(void)m0_semaphore_init(&sem, 0);
-	mem->hmr_sem = waits ? &sem : NULL;
+	__atomic_add_fetch(&lnet->hm_mems.hmz_leaving_nr, 1, __ATOMIC_RELAXED);
 	m0_front__lock(lnet);
 	m0_front__call_unlock(lnet, &mem->hmr_del);
-	if (waits)
-		(void)m0_front__wait(lnet, &sem, M0_TIME_NEVER);
-	m0_semaphore_fini(&sem);
+}
+
+/* There was no room for a region. Waits a moment if the server still has some to let go
+ * of. False: it has not, or it took too long. */
+static bool leaving_wait(struct m0_lnet *lnet, m0_time_t until)
+{
+	struct m0_semaphore never;
+	m0_time_t           now = m0_time_now();
+
+	if (__atomic_load_n(&lnet->hm_mems.hmz_leaving_nr, __ATOMIC_ACQUIRE) ==
+		    0 ||
+	    m0_strand_current() != NULL || now >= until)
+		return false;
+	(void)m0_semaphore_init(&never, 0);
+	(void)m0_front__wait(lnet, &never, m0_time_add(now, M0_TIME_ONE_MSEC));
+	m0_semaphore_fini(&never);
+	return true;
 }
 
 /* ------------------------------------------------------------------------ */
@@ -473,7 +471,7 @@ static struct front_mem *mem_new(void *addr, size_t bytes)
 	return mem;
 }
 
-static int whole_register(struct m0_lnet *lnet, void *addr, size_t bytes)
+static int whole_try(struct m0_lnet *lnet, void *addr, size_t bytes)
 {
 	struct front_mem *mem = mem_new(addr, bytes);
 	struct front_mem *used = NULL;
@@ -498,6 +496,17 @@ static int whole_register(struct m0_lnet *lnet, void *addr, size_t bytes)
 	}
 	m0_mutex_unlock(&lnet->hm_lock);
 	m0_free(mem);
+	return rc;
+}
+
+static int whole_register(struct m0_lnet *lnet, void *addr, size_t bytes)
+{
+	m0_time_t until = m0_time_from_now(LEAVING_WAIT_S, 0);
+	int       rc;
+
+	do {
+		rc = whole_try(lnet, addr, bytes);
+	} while ((rc == -ENOSPC || rc == -EDQUOT) && leaving_wait(lnet, until));
 	return rc;
 }
 

@@ -137,7 +137,7 @@ static __attribute__((__noinline__)) uint32_t gathered_segs(
 	M0_PRE(item->ri_type->rit_ops != NULL);
 	/* The packet's own memory is before and behind them. */
 	max = (uint32_t)min64u(max, m->rml_sender.rsn_segs_max - 1);
-	if (ops->rito_gather == NULL || max < 2)
+	if (ops->rito_gather == NULL || max < 2 || !m->rml_sender.rsn_gathers)
 		return 0;
 	pieces = ops->rito_gather(
 		item, base, nr, (uint32_t)min64u(M0_RPC__GATHER_MAX, max - 1));

@@ -4,6 +4,7 @@
  * in which headers and bodies are encoded once; bodies that types gather become
  * segments between pieces of that memory. When it has left it is used again.
  */
+#include "m0/net_xprt.h"
 #include "rpc/rpc_internal.h"
 
 /* First and last wait of a packet that was refused, and one that is to end. */
@@ -462,6 +463,15 @@ static const struct m0_rpc_frm_ops frm_ops = {
 	.fo_refused = frm_refused,
 };
 
+/* May segments of a packet be memory that is not registered, as bodies are? */
+static bool may_gather(struct m0_net_domain *dom)
+{
+	const struct m0_net_xprt_ops *ops = dom->nd_xprt->nx_ops;
+
+	return ops->xo_rpc_max_segs_nr == NULL ||
+	       ops->xo_rpc_max_segs_nr(dom) > 1;
+}
+
 void m0_rpc__sender_init(struct m0_rpc__machine *m)
 {
 	struct m0_rpc__sender *sender = &m->rml_sender;
@@ -475,6 +485,7 @@ void m0_rpc__sender_init(struct m0_rpc__machine *m)
 	m0_list_init(&sender->rsn_packets_busy);
 	sender->rsn_segs_max = (uint32_t)min64u(
 		m->rml_dom->nd_get_max_buffer_segments, SEGS_MAX);
+	sender->rsn_gathers = may_gather(m->rml_dom);
 	sender->rsn_frm_ops = &frm_ops;
 	sender->rsn_sum.rws_add = m0_os_crc32c;
 }

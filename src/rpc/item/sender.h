@@ -46,6 +46,8 @@ struct m0_rpc__sender {
 	uint32_t rsn_notices_nr;
 	/** Segments of a packet. */
 	uint32_t rsn_segs_max;
+	/** Bodies may be segments; false: they are copied. */
+	bool rsn_gathers;
 	/** Bytes of the largest packet. */
 	m0_bcount_t            rsn_msg_size;
 	struct m0_rpc_wire_sum rsn_sum;

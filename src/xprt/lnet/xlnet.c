@@ -73,9 +73,20 @@ static m0_bcount_t xlnet_rpc_msg_size_max(struct m0_net_domain *dom,
 			     : min64u(rpc_size, M0_NET_LNET_MESSAGE_MAX);
 }
 
+/* A daemon takes registered memory alone, and bodies of messages are not: they are
+ * copied. */
+static uint32_t xlnet_rpc_segs_nr_max(struct m0_net_domain *dom)
+{
+	return m0_xlnet__node_is_attached() ? 1
+					    : dom->nd_get_max_buffer_segments;
+}
+
 static const struct m0_net_xprt_ops xlnet_ops = {
-	M0_NET_KIT_XPRT_OPS, .xo_dom_init = xlnet_dom_init,
-	.xo_share = xlnet_share, .xo_unshare = xlnet_unshare,
+	M0_NET_KIT_XPRT_OPS,
+	.xo_dom_init = xlnet_dom_init,
+	.xo_share = xlnet_share,
+	.xo_unshare = xlnet_unshare,
+	.xo_rpc_max_segs_nr = xlnet_rpc_segs_nr_max,
 	.xo_rpc_max_msg_size = xlnet_rpc_msg_size_max
 };
 

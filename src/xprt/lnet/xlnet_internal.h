@@ -230,6 +230,8 @@ struct xlnet_node *m0_xlnet__node_make(struct m0_lnet *lnet);
 int m0_xlnet__node_add(struct xlnet_node *node);
 /** Returns the node after this one, the first for NULL. m0_xlnet__lock held. */
 struct xlnet_node *m0_xlnet__node_next(const struct xlnet_node *node);
+/** Is one of them attached to a daemon's? Takes m0_xlnet__lock. */
+bool m0_xlnet__node_is_attached(void);
 /** Pre: the node is not on the list any more. */
 void m0_xlnet__node_free(struct xlnet_node *node);
 /** m0_xlnet__lock is held. */

@@ -101,6 +101,18 @@ struct xlnet_node *m0_xlnet__node_next(const struct xlnet_node *node)
 			    : container_of(link, struct xlnet_node, xn_link);
 }
 
+bool m0_xlnet__node_is_attached(void)
+{
+	const struct xlnet_node *node = NULL;
+	bool                     found = false;
+
+	m0_mutex_lock(&m0_xlnet__lock);
+	while (!found && (node = m0_xlnet__node_next(node)) != NULL)
+		found = m0_lnet_is_attached(node->xn_lnet);
+	m0_mutex_unlock(&m0_xlnet__lock);
+	return found;
+}
+
 /* Takes a node off the list. m0_xlnet__lock is held. */
 static void node_del(struct xlnet_node *node)
 {
