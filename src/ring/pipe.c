@@ -6,6 +6,7 @@
  */
 #include <stdio.h>
 
+#include "ring/order.h"
 #include "ring/pipe.h"
 
 #define RING_MASK ((uint64_t)M0_PIPE_RING_BYTES - 1)
@@ -24,31 +25,24 @@ _Static_assert(offsetof(struct m0_pipe_mem, pim_taken) == 64 &&
 
 static uint64_t look(const uint64_t *word)
 {
-	return __atomic_load_n(word, __ATOMIC_SEQ_CST);
+	uint64_t value = __atomic_load_n(word, __ATOMIC_SEQ_CST);
+
+	m0_ring_order_seen();
+	return value;
 }
 
 static void show(uint64_t *word, uint64_t value)
 {
+	m0_ring_order_put();
 	__atomic_store_n(word, value, __ATOMIC_SEQ_CST);
 }
-
-#if defined(__SANITIZE_THREAD__)
-#define HAS_FENCE 0
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define HAS_FENCE 0
-#endif
-#endif
-#ifndef HAS_FENCE
-#define HAS_FENCE 1
-#endif
 
 /* Between accesses to memory that is shared without atomics, and a word about it. The
  * thread sanitizer does not know it, and the memory of an offer has another address on
  * each side. */
 static void fence(void)
 {
-#if HAS_FENCE
+#if !M0_RING_HAS_TSAN
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 #endif
 }

@@ -6,7 +6,12 @@
  * kept as a shadow, so that most calls read no line that the other side writes. A copy
  * of an entry is read word by word, each once; the checks see only the copy.
  */
+#include "ring/order.h"
 #include "ring/shared.h"
+
+#if M0_RING_HAS_TSAN
+char m0_ring__order;
+#endif
 
 _Static_assert(__atomic_always_lock_free(sizeof(uint32_t), 0),
 	       "two processes, or a process and a kernel, share no lock");
@@ -38,6 +43,7 @@ static int taken_look(struct m0_shared_out *out, struct m0_shared_why *why)
 	uint32_t taken_nr = __atomic_load_n(out->sot_taken, __ATOMIC_SEQ_CST);
 	uint32_t used_nr = out->sot_put_nr - out->sot_taken_nr;
 
+	m0_ring_order_seen();
 	/* The index only moves from its last value towards the entries put. */
 	if (M0_UNLIKELY(taken_nr - out->sot_taken_nr > used_nr))
 		return m0_shared_refuse(why, -EPROTO, "taken", taken_nr,
@@ -85,6 +91,7 @@ void m0_shared_commit(struct m0_shared_side *side, uint32_t nr)
 
 	M0_PRE(nr <= room(out));
 	out->sot_put_nr += nr;
+	m0_ring_order_put();
 	__atomic_store_n(out->sot_put, out->sot_put_nr, __ATOMIC_SEQ_CST);
 	side->shs_bell_bits |= M0_SHARED_ENTRIES;
 }
@@ -99,6 +106,7 @@ int m0_shared_ready(struct m0_shared_side *side, struct m0_shared_why *why)
 	if (M0_LIKELY(in->shi_put_nr != in->shi_taken_nr))
 		return (int)(in->shi_put_nr - in->shi_taken_nr);
 	put_nr = __atomic_load_n(in->shi_put, __ATOMIC_SEQ_CST);
+	m0_ring_order_seen();
 	if (M0_UNLIKELY(put_nr - in->shi_taken_nr > in->shi_nr))
 		return m0_shared_refuse(why, -EPROTO, "put", put_nr,
 					in->shi_taken_nr,
@@ -126,6 +134,7 @@ void m0_shared_release(struct m0_shared_side *side, uint32_t nr,
 
 	M0_PRE(nr <= in->shi_put_nr - in->shi_taken_nr && incoming_nr <= nr);
 	in->shi_taken_nr += nr;
+	m0_ring_order_put();
 	__atomic_store_n(in->shi_taken, in->shi_taken_nr, __ATOMIC_SEQ_CST);
 	if (incoming_nr > 0) {
 		/* Behind the index, which the server reads last: otherwise it would
