@@ -372,7 +372,7 @@ void m0_front__mem_result(struct m0_lnet *lnet, void *arg, uint32_t nr,
 {
 	struct front_mem *mem = arg;
 
-	/* What the server did not take it refuses to MDs, too. */
+	/* The server refuses MDs in a region that it did not take. */
 	if (is_add)
 		return;
 	/* With an error the server has it still, and its number stays. */

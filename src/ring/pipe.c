@@ -6,7 +6,7 @@
  */
 #include <stdio.h>
 
-#include "ring/order.h"
+#include "ring/two_maps.h"
 #include "ring/pipe.h"
 
 #define RING_MASK ((uint64_t)M0_PIPE_RING_BYTES - 1)

@@ -6,7 +6,7 @@
  * kept as a shadow, so that most calls read no line that the other side writes. A copy
  * of an entry is read word by word, each once; the checks see only the copy.
  */
-#include "ring/order.h"
+#include "ring/two_maps.h"
 #include "ring/shared.h"
 
 #if M0_RING_HAS_TSAN

@@ -271,7 +271,7 @@ static void turn_after_its_time_is_counted(void **state)
 		       m0_rpc_item_state(&raw[i].rr_item) !=
 			       M0_RPC_ITEM_FAILED) {
 			m0_rpc_machine_progress(&still);
-			/* It came after the first release. */
+			/* The request came after the first release. */
 			if (__atomic_load_n(&held_nr, __ATOMIC_ACQUIRE) > 0)
 				release();
 		}

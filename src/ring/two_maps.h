@@ -7,8 +7,8 @@
  * one mapping and a load of the other. So each side tells it: one after it has put
  * something there, the other when it has seen it. Without ThreadSanitizer this is nothing.
  */
-#ifndef M0_SRC_RING_ORDER_H
-#define M0_SRC_RING_ORDER_H
+#ifndef M0_SRC_RING_TWO_MAPS_H
+#define M0_SRC_RING_TWO_MAPS_H
 
 #ifndef __has_feature
 #define __has_feature(name) 0
@@ -16,7 +16,7 @@
 
 #if defined(__SANITIZE_THREAD__) || __has_feature(thread_sanitizer)
 #define M0_RING_HAS_TSAN 1
-/* Of its runtime. */
+/* Functions of the runtime of ThreadSanitizer. */
 extern void __tsan_acquire(void *addr);
 extern void __tsan_release(void *addr);
 extern char m0_ring__order;
@@ -40,4 +40,4 @@ static inline void m0_ring_order_seen(void)
 #endif
 }
 
-#endif /* M0_SRC_RING_ORDER_H */
+#endif /* M0_SRC_RING_TWO_MAPS_H */
