@@ -37,6 +37,10 @@ struct m0_lnet_daemon_cfg {
 	/** Most MDs, and most operations, of a process. */
 	unsigned ldc_mds_max;
 	unsigned ldc_ops_max;
+	/** A Unix socket of type SOCK_SEQPACKET that listens already, as a service manager
+	 * passes it; -1: the daemon makes one. The daemon duplicates the descriptor, and
+	 * leaves the file of the socket, its mode and its group alone. */
+	int ldc_listen_fd;
 };
 
 /** A process that is attached. */
@@ -75,9 +79,10 @@ M0_EXTERN void m0_lnet_daemon_cfg_default(struct m0_lnet_daemon_cfg *cfg);
  * Listens at a path, in place of a socket that nobody listens at.
  * @param lnet  a node with a thread; it lives until m0_lnet_daemon_stop() has returned 0.
  * @param cfg   NULL: defaults.
- * @param path  NULL: `/run/colibri/attach.sock`.
+ * @param path  NULL: `/run/colibri/attach.sock`. Not used with ldc_listen_fd.
  * @param why   as for m0_lnet_open.
  * @retval -EINVAL      a value of `cfg`.
+ * @retval -EBADF, -ENOTSOCK, -EPROTOTYPE  ldc_listen_fd is no such socket.
  * @retval -EADDRINUSE  another daemon listens there.
  * @retval -EEXIST      something is there that is no socket.
  * @retval <0           others of the system.
@@ -93,6 +98,13 @@ M0_EXTERN int m0_lnet_daemon_start(struct m0_lnet_daemon          **ret,
  */
 M0_EXTERN int m0_lnet_daemon_stop(struct m0_lnet_daemon *daemon,
 				  m0_time_t              deadline);
+/**
+ * Waits until the daemon's thread has gone through its loop once more, which shows that it
+ * is alive. Any thread but a callback's.
+ * @retval -ETIMEDOUT
+ */
+M0_EXTERN int m0_lnet_daemon_check(struct m0_lnet_daemon *daemon,
+				   m0_time_t              deadline);
 /** Any thread. */
 M0_EXTERN void m0_lnet_daemon_info_get(struct m0_lnet_daemon      *daemon,
 				       struct m0_lnet_daemon_info *ret);

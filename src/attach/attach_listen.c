@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The listening socket. Who listens at a path holds a lock on the file beside it, so that of
- * two daemons that start at once one sees the other.
+ * The listening socket. A daemon that makes one at a path holds a lock on the file beside it, so
+ * that of two daemons that start at once one sees the other. A socket that a service manager
+ * has made outlives the daemon, with the processes that wait in its queue.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -110,11 +111,51 @@ static int sock_bind(struct m0_attach_server *server)
 	return 0;
 }
 
+static int option_get(int fd, int name)
+{
+	int       value = 0;
+	socklen_t bytes = sizeof value;
+
+	return getsockopt(fd, SOL_SOCKET, name, &value, &bytes) == 0 ? value
+								     : -errno;
+}
+
+/* Takes a socket that listens already. */
+static int given_take(struct m0_attach_server *server,
+		      char                     why[M0_ATTACH_WHY_BYTES])
+{
+	int given = server->asv_policy.apo_listen_fd;
+	int domain = option_get(given, SO_DOMAIN);
+	int fd;
+
+	if (domain < 0)
+		return m0_attach__why(why, domain,
+				      "descriptor %d is no socket: %s", given,
+				      m0_errname(domain));
+	if (domain != AF_UNIX || option_get(given, SO_TYPE) != SOCK_SEQPACKET ||
+	    option_get(given, SO_ACCEPTCONN) != 1)
+		return m0_attach__why(
+			why, -EPROTOTYPE,
+			"descriptor %d is not accepted; accepted: a Unix "
+			"socket of type SOCK_SEQPACKET that listens "
+			"(ListenSequentialPacket= of systemd)",
+			given);
+	fd = fcntl(given, F_DUPFD_CLOEXEC, 0);
+	if (fd < 0 || fcntl(fd, F_SETFL, O_RDWR | O_NONBLOCK) != 0)
+		return m0_attach__why(why, -errno, "descriptor %d: %s", given,
+				      m0_errname(errno));
+	server->asv_listen.lof_fd = fd;
+	return 0;
+}
+
 int m0_attach__listen(struct m0_attach_server *server,
 		      char                     why[M0_ATTACH_WHY_BYTES])
 {
-	int rc = probe(server, why);
+	int rc;
 
+	if (server->asv_is_given)
+		return given_take(server, why);
+	rc = probe(server, why);
 	if (rc == 0)
 		rc = lock_take(server, why);
 	/* Another one may have come and gone meanwhile. */
@@ -139,7 +180,8 @@ void m0_attach__listen_end(struct m0_attach_server *server)
 	if (server->asv_listen.lof_fd >= 0) {
 		(void)close(server->asv_listen.lof_fd);
 		server->asv_listen.lof_fd = -1;
-		if (lstat(server->asv_path, &st) == 0 &&
+		if (!server->asv_is_given &&
+		    lstat(server->asv_path, &st) == 0 &&
 		    st.st_dev == server->asv_dev &&
 		    st.st_ino == server->asv_ino)
 			(void)unlink(server->asv_path);

@@ -89,6 +89,15 @@ static m0_time_t procs_step(struct m0_attach_server *server, m0_time_t now)
 	return server->asv_again ? M0_TIME_IMMEDIATELY : next;
 }
 
+/* Does anybody wait for a pass? Then it is over. */
+static void pass_count(struct m0_attach_server *server)
+{
+	m0_mutex_lock(&server->asv_lock);
+	++server->asv_passes_nr;
+	m0_cond_broadcast(&server->asv_cond);
+	m0_mutex_unlock(&server->asv_lock);
+}
+
 static void server_run(struct m0_attach_server *server)
 {
 	m0_time_t now = m0_time_now();
@@ -103,6 +112,7 @@ static void server_run(struct m0_attach_server *server)
 			accept_all(server, now);
 		server->asv_again = false;
 		next = procs_step(server, now);
+		pass_count(server);
 	}
 	stopping_begin(server);
 	m0_mutex_lock(&server->asv_lock);
@@ -154,6 +164,7 @@ int m0_attach_server_start(struct m0_attach_server       *server,
 	server->asv_lnet = lnet;
 	server->asv_policy = *policy;
 	server->asv_lock_fd = -1;
+	server->asv_is_given = policy->apo_listen_fd >= 0;
 	server->asv_listen = (struct m0_loop_fd){ -1, listen_handler };
 	server->asv_accept_at = M0_TIME_NEVER;
 	if (path[0] == 0 || strlen(path) >= sizeof server->asv_path)
@@ -183,6 +194,23 @@ int m0_attach_server_stop(struct m0_attach_server *server, m0_time_t deadline)
 	while (!server->asv_has_ended && in_time)
 		in_time = m0_cond_timedwait(&server->asv_cond, deadline);
 	in_time = server->asv_has_ended;
+	m0_mutex_unlock(&server->asv_lock);
+	return in_time ? 0 : -ETIMEDOUT;
+}
+
+int m0_attach_server_check(struct m0_attach_server *server, m0_time_t deadline)
+{
+	bool     in_time = true;
+	uint64_t seen;
+
+	m0_mutex_lock(&server->asv_lock);
+	seen = server->asv_passes_nr;
+	m0_loop_rouse(&server->asv_loop);
+	while (server->asv_passes_nr == seen && !server->asv_has_ended &&
+	       in_time)
+		in_time = m0_cond_timedwait(&server->asv_cond, deadline);
+	if (server->asv_passes_nr != seen || server->asv_has_ended)
+		in_time = true;
 	m0_mutex_unlock(&server->asv_lock);
 	return in_time ? 0 : -ETIMEDOUT;
 }

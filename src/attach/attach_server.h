@@ -35,6 +35,8 @@ struct m0_attach_policy {
 	/** Mode of the socket, and its group; (uint32_t)-1: the daemon's. */
 	uint32_t apo_mode;
 	uint32_t apo_group;
+	/** A socket that listens already, which is duplicated; -1: none. */
+	int apo_listen_fd;
 };
 
 /** The daemon's own user and root may attach; mode 0600. */
@@ -70,7 +72,9 @@ struct m0_attach_server {
 	/** The socket at the path is this server's while it has these numbers. */
 	uint64_t asv_dev;
 	uint64_t asv_ino;
-	int      asv_lock_fd;
+	/** The listening socket is apo_listen_fd: its file stays. */
+	bool asv_is_given;
+	int  asv_lock_fd;
 	/** The listening socket; -1: it stops. */
 	struct m0_loop_fd asv_listen;
 	struct m0_loop    asv_loop;
@@ -83,6 +87,8 @@ struct m0_attach_server {
 	/** The thread is to end, once there is no process. */
 	bool asv_stops;
 	bool asv_has_ended;
+	/** How often the thread has gone through its loop. */
+	uint64_t asv_passes_nr;
 	/** No descriptor was left to accept: when to try again; M0_TIME_NEVER. */
 	m0_time_t asv_accept_at;
 	/** A process has sent more than was read in its turn. */
@@ -109,6 +115,8 @@ int m0_attach_server_start(struct m0_attach_server       *server,
  * @retval -ETIMEDOUT  not all MDs have ended: it goes on; call again.
  */
 int m0_attach_server_stop(struct m0_attach_server *server, m0_time_t deadline);
+/** Waits until the thread has gone through its loop. @retval -ETIMEDOUT */
+int m0_attach_server_check(struct m0_attach_server *server, m0_time_t deadline);
 /** Pre: m0_attach_server_stop() has returned 0. */
 void m0_attach_server_fini(struct m0_attach_server *server);
 

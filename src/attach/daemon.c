@@ -28,6 +28,7 @@ void m0_lnet_daemon_cfg_default(struct m0_lnet_daemon_cfg *cfg)
 		.ldc_bytes_max = policy.apo_serve.svg_bytes_max,
 		.ldc_mds_max = policy.apo_serve.svg_shared.shc_mds_max,
 		.ldc_ops_max = policy.apo_serve.svg_shared.shc_ops_max,
+		.ldc_listen_fd = policy.apo_listen_fd,
 	};
 	memcpy(cfg->ldc_uids, policy.apo_uids, sizeof cfg->ldc_uids);
 	memcpy(cfg->ldc_gids, policy.apo_gids, sizeof cfg->ldc_gids);
@@ -87,6 +88,7 @@ static void policy_of(const struct m0_lnet_daemon_cfg *cfg,
 	policy->apo_group = cfg->ldc_group;
 	policy->apo_procs_max = cfg->ldc_procs_max;
 	policy->apo_procs_of_uid_max = cfg->ldc_procs_of_uid_max;
+	policy->apo_listen_fd = cfg->ldc_listen_fd;
 	policy->apo_serve.svg_bytes_max = cfg->ldc_bytes_max;
 	policy->apo_serve.svg_shared.shc_mds_max = cfg->ldc_mds_max;
 	policy->apo_serve.svg_shared.shc_mes_max = cfg->ldc_mds_max;
@@ -137,6 +139,11 @@ int m0_lnet_daemon_stop(struct m0_lnet_daemon *daemon, m0_time_t deadline)
 	m0_attach_server_fini(&daemon->lda_server);
 	m0_free(daemon);
 	return 0;
+}
+
+int m0_lnet_daemon_check(struct m0_lnet_daemon *daemon, m0_time_t deadline)
+{
+	return m0_attach_server_check(&daemon->lda_server, deadline);
 }
 
 void m0_lnet_daemon_info_get(struct m0_lnet_daemon      *daemon,

@@ -38,6 +38,7 @@ void m0_attach_policy_default(struct m0_attach_policy *policy)
 		.apo_uids = { 0, geteuid() },
 		.apo_mode = 0600,
 		.apo_group = (uint32_t)-1,
+		.apo_listen_fd = -1,
 	};
 }
 

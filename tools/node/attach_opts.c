@@ -2,8 +2,11 @@
 /* Options that say who may attach to the node, and limit each process. */
 #include <pwd.h>
 #include <stdio.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 
 #include "attach_opts.h"
+#include "listen_fds.h"
 #include "lnet_opts.h"
 #include "../base/text.h"
 
@@ -163,8 +166,35 @@ void attach_opts_init(struct attach_opts *opts, struct tool_fail *fail)
 	opts->ato_fail = fail;
 }
 
+/* A service manager has made the socket: what the socket is, is not this process's to say. */
+static void socket_check(struct attach_opts *opts)
+{
+	struct sockaddr_un sa = { .sun_family = AF_UNSPEC };
+	socklen_t          bytes = sizeof sa;
+	int                fd = -1;
+
+	if (listen_fds_take(&fd, opts->ato_fail) != TOOL_OK || fd < 0)
+		return;
+	opts->ato_given = true;
+	opts->ato_cfg.ldc_listen_fd = fd;
+	(void)getsockname(fd, (struct sockaddr *)&sa, &bytes);
+	if (opts->ato_path != NULL &&
+	    strncmp(opts->ato_path, sa.sun_path, sizeof sa.sun_path) != 0)
+		tool_fail_set(opts->ato_fail, TOOL_USAGE,
+			      "--attach=%s is not accepted with the socket "
+			      "%.107s of the service manager; accepted: "
+			      "--attach",
+			      opts->ato_path, sa.sun_path);
+	if (opts->ato_has_mode)
+		tool_fail_set(opts->ato_fail, TOOL_USAGE,
+			      "--attach-mode is not accepted with a socket of "
+			      "the service manager, which sets its mode "
+			      "(SocketMode=)");
+}
+
 int attach_opts_check(struct attach_opts *opts)
 {
+	socket_check(opts);
 	if (opts->ato_needs != NULL && !opts->ato_given)
 		tool_fail_set(opts->ato_fail, TOOL_USAGE,
 			      "%s is accepted with --attach only",

@@ -157,6 +157,9 @@ static void say_starts(struct lnet_node *node, const struct conf_model *want)
 	}
 }
 
+/* The status of a service whose new configuration was not accepted. */
+#define REFUSED "ready; the new configuration was refused, see the log"
+
 static void reload(struct lnet_node *node)
 {
 	struct node_conf *conf = &node->lno_conf;
@@ -164,10 +167,12 @@ static void reload(struct lnet_node *node)
 	struct conf_model want;
 	struct conf_plan  plan;
 
+	notify_reloading(&node->lno_notify);
 	if (conf->nco_is_pending) {
 		node_say_config(node, "refused",
 				"a change waits for `colibri config confirm' "
 				"or `undo'; send the signal after it");
+		notify_ready(&node->lno_notify, REFUSED);
 		return;
 	}
 	if (conf_file_reload(conf->nco_path, &want, &fail) == TOOL_OK &&
@@ -178,9 +183,11 @@ static void reload(struct lnet_node *node)
 		conf_plan_fini(&plan);
 		conf_model_fini(&conf->nco_last);
 		conf->nco_last = want;
+		notify_ready(&node->lno_notify, "ready");
 	} else {
 		node_say_config(node, "refused", fail.tf_text);
 		conf_model_fini(&want);
+		notify_ready(&node->lno_notify, REFUSED);
 	}
 }
 

@@ -136,6 +136,7 @@ static m0_time_t deadline_of(const struct lnet_node *node)
 	m0_time_t deadline = min_check(ctl_server_deadline(&node->lno_server),
 				       node_conf_deadline(node));
 
+	deadline = min_check(deadline, node->lno_notify.nfy_due);
 	return node->lno_verbose && node->lno_lnet != NULL
 		       ? min_check(deadline, node->lno_look_at)
 		       : deadline;
@@ -168,6 +169,23 @@ static void look(struct lnet_node *node, m0_time_t now)
 	m0_lnet_info_free(info);
 }
 
+/*
+ * Gives the service manager a sign of life. First the node's thread, and the one that serves
+ * attached processes, have to answer: if one of them does not, this one waits for it, and
+ * the manager hears nothing.
+ */
+static void watchdog(struct lnet_node *node)
+{
+	struct m0_lnet_routing_info info;
+
+	if (node->lno_lnet == NULL || m0_time_now() < node->lno_notify.nfy_due)
+		return;
+	if (node->lno_daemon != NULL)
+		(void)m0_lnet_daemon_check(node->lno_daemon, M0_TIME_NEVER);
+	if (m0_lnet_routing_get(node->lno_lnet, &info) == 0)
+		notify_alive(&node->lno_notify, m0_time_now());
+}
+
 /* Waits for something, until `deadline` at the latest, and does it. */
 static void turn(struct lnet_node *node, m0_time_t deadline)
 {
@@ -189,6 +207,7 @@ static void turn(struct lnet_node *node, m0_time_t deadline)
 	node_jobs_finish(node);
 	node_conf_step(node, m0_time_now());
 	ctl_server_step(&node->lno_server, m0_time_now());
+	watchdog(node);
 }
 
 static void node_loop(struct lnet_node *node)
@@ -197,6 +216,7 @@ static void node_loop(struct lnet_node *node)
 		turn(node, deadline_of(node));
 		look(node, m0_time_now());
 	}
+	notify_stopping(&node->lno_notify, "stopping");
 	node_say_stopping(node, stop_signal());
 }
 
@@ -241,6 +261,8 @@ static int attach_start(struct lnet_node *node)
 		return 0;
 	rc = m0_lnet_daemon_start(&node->lno_daemon, node->lno_lnet,
 				  &opts->ato_cfg, opts->ato_path, why);
+	if (opts->ato_cfg.ldc_listen_fd >= 0)
+		(void)close(opts->ato_cfg.ldc_listen_fd);
 	return rc == 0 ? 0
 		       : tool_fail_set(&node->lno_fail, TOOL_FAILED,
 				       "--attach: %s", why);
@@ -254,8 +276,10 @@ static void attach_stop(struct lnet_node *node)
 	/* A message that is on its way to a peer ends with its connection. */
 	while (m0_lnet_daemon_stop(node->lno_daemon,
 				   m0_time_add(m0_time_now(), DETACH_TICK)) !=
-	       0)
+	       0) {
 		logs_print(node);
+		watchdog(node);
+	}
 	node->lno_daemon = NULL;
 }
 
@@ -286,6 +310,7 @@ static int node_start(struct lnet_node *node)
 		return rc;
 	}
 	node_say_start(node);
+	notify_ready(&node->lno_notify, "ready");
 	return 0;
 }
 
@@ -355,7 +380,8 @@ int node_main(int argc, char **argv)
 	if (tool_parse(&node_argp, argc, argv, 0, &node) != 0)
 		return TOOL_USAGE;
 	m0_mutex_init(&node.lno_lock);
-	if (node_conf_read(&node) == 0 &&
+	if (notify_init(&node.lno_notify, &node.lno_fail) == 0 &&
+	    node_conf_read(&node) == 0 &&
 	    lnet_opts_check(&node.lno_opts) == 0 &&
 	    attach_opts_check(&node.lno_attach) == 0 &&
 	    node_start(&node) == 0) {
@@ -364,6 +390,7 @@ int node_main(int argc, char **argv)
 		stop_mute_check(&node.lno_fail);
 	}
 	node_conf_fini(&node);
+	notify_fini(&node.lno_notify);
 	m0_mutex_fini(&node.lno_lock);
 	return tool_finish_output(argv[0],
 				  tool_fail_print(&node.lno_fail, argv[0]));

@@ -8,6 +8,7 @@
 #include "ctl_server.h"
 #include "lnet_opts.h"
 #include "../base/log_pipe.h"
+#include "notify.h"
 #include "probe_set.h"
 
 /** A peer as it was when somebody last looked. */
@@ -33,6 +34,7 @@ struct node_why {
 
 struct lnet_node {
 	struct lnet_opts   lno_opts;
+	struct notify      lno_notify;
 	struct attach_opts lno_attach;
 	bool               lno_json;
 	/** Tell of peers, for which the node is looked at once a second. */

@@ -537,6 +537,51 @@ static void left_over_socket_is_replaced(void **state)
 	fix_all_gone();
 }
 
+/* A service manager's socket is used as it is, and stays with those who wait at it. */
+static void given_socket_stays(void **state)
+{
+	static struct m0_attach_server other;
+	struct sockaddr_un             sa = { .sun_family = AF_UNIX };
+	struct m0_attach_policy       *policy = &fix.fx_policy;
+	struct stat                    st;
+	int                            given;
+	int                            caller;
+
+	(void)state;
+	(void)snprintf(sa.sun_path, sizeof sa.sun_path, "%.60s/given",
+		       fix.fx_dir);
+	given = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	policy->apo_listen_fd = given;
+#define START()                                                             \
+	m0_attach_server_start(&other, fix.fx_lnet, policy, M0_ATTACH_PATH, \
+			       fix.fx_why)
+	assert_int_equal(bind(given, (struct sockaddr *)&sa, sizeof sa), 0);
+	assert_int_equal(START(), -EPROTOTYPE);
+	assert_non_null(strstr(fix.fx_why, "ListenSequentialPacket="));
+	assert_int_equal(listen(given, 8), 0);
+	assert_int_equal(chmod(sa.sun_path, 0606), 0);
+	assert_int_equal(START(), 0);
+	assert_int_equal(m0_attach_server_check(&other, fix_soon()), 0);
+	assert_int_equal(m0_attach_server_stop(&other, fix_soon()), 0);
+	assert_int_equal(m0_attach_server_check(&other, fix_soon()), 0);
+	m0_attach_server_fini(&other);
+	assert_int_equal(stat(sa.sun_path, &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0606);
+	caller = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	assert_int_equal(connect(caller, (struct sockaddr *)&sa, sizeof sa), 0);
+	(void)close(caller);
+	(void)close(given);
+	policy->apo_listen_fd = 9999;
+	assert_int_equal(START(), -EBADF);
+	assert_int_equal(unlink(sa.sun_path), 0);
+	policy->apo_listen_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	assert_int_equal(START(), -ENOTSOCK);
+	(void)close(policy->apo_listen_fd);
+#undef START
+	policy->apo_listen_fd = -1;
+	fix_all_gone();
+}
+
 int main(void)
 {
 #define CASE(name) \
@@ -557,6 +602,7 @@ int main(void)
 		CASE(stop_ends_attachments),
 		CASE(second_daemon_is_refused),
 		CASE(left_over_socket_is_replaced),
+		CASE(given_socket_stays),
 	};
 
 	return cmocka_run_group_tests(cases, NULL, NULL) + fix_hostile();
