@@ -12,7 +12,7 @@ FIRST  = $(shell date +%Y%m%d0000000)
 T      = 60
 TALLY  = scripts/tally $(BUILD)
 
-.PHONY: help all demo test soak check bench bench-against fuzz mutants install clean
+.PHONY: help all demo test soak check bench bench-against fuzz mutants install deb clean
 
 help:
 	@echo 'make demo              real files into a service that is killed, and back'
@@ -26,6 +26,7 @@ help:
 	@echo '                       new ones? (scripts/mutate)'
 	@echo 'make all               build the library and the command'
 	@echo 'make install [PREFIX=/usr/local] [DESTDIR=]'
+	@echo 'make deb               a Debian package of the command, library and units'
 	@echo 'make clean             remove every build directory'
 
 all:
@@ -71,6 +72,9 @@ install: all
 	@meson configure $(BUILD) --prefix='$(PREFIX)'
 	@scripts/test --build-only release installed
 	@DESTDIR='$(DESTDIR)' meson install --no-rebuild -C $(BUILD)
+
+deb: all
+	@scripts/deb $(BUILD)
 
 clean:
 	rm -rf build build-debug build-demo build-asan build-tsan build-fuzz build-mutants build-cov
