@@ -92,6 +92,11 @@ M0_EXTERN int m0_lnet_daemon_start(struct m0_lnet_daemon          **ret,
 				   const struct m0_lnet_daemon_cfg *cfg,
 				   const char *path, char *why);
 /**
+ * From now on refuses further processes, with -ESHUTDOWN. Those that are attached go on;
+ * ldf_procs_nr says how many are left. Any thread.
+ */
+M0_EXTERN void m0_lnet_daemon_drain(struct m0_lnet_daemon *daemon);
+/**
  * Accepts nobody any more, detaches all processes, removes the socket, and frees the
  * daemon once everything is released. Not from a callback.
  * @retval -ETIMEDOUT  not all has ended at the deadline; call it again.

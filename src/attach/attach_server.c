@@ -198,6 +198,11 @@ int m0_attach_server_stop(struct m0_attach_server *server, m0_time_t deadline)
 	return in_time ? 0 : -ETIMEDOUT;
 }
 
+void m0_attach_server_drain(struct m0_attach_server *server)
+{
+	__atomic_store_n(&server->asv_drains, true, __ATOMIC_RELEASE);
+}
+
 int m0_attach_server_check(struct m0_attach_server *server, m0_time_t deadline)
 {
 	bool     in_time = true;

@@ -86,6 +86,8 @@ struct m0_attach_server {
 	unsigned                 asv_procs_nr;
 	/** The thread is to end, once there is no process. */
 	bool asv_stops;
+	/** Atomic: no further process may attach. */
+	bool asv_drains;
 	bool asv_has_ended;
 	/** How often the thread has gone through its loop. */
 	uint64_t asv_passes_nr;
@@ -115,6 +117,8 @@ int m0_attach_server_start(struct m0_attach_server       *server,
  * @retval -ETIMEDOUT  not all MDs have ended: it goes on; call again.
  */
 int m0_attach_server_stop(struct m0_attach_server *server, m0_time_t deadline);
+/** Refuses further processes. Any thread. */
+void m0_attach_server_drain(struct m0_attach_server *server);
 /** Waits until the thread has gone through its loop. @retval -ETIMEDOUT */
 int m0_attach_server_check(struct m0_attach_server *server, m0_time_t deadline);
 /** Pre: m0_attach_server_stop() has returned 0. */

@@ -130,6 +130,11 @@ int m0_lnet_daemon_start(struct m0_lnet_daemon **ret, struct m0_lnet *lnet,
 	return rc;
 }
 
+void m0_lnet_daemon_drain(struct m0_lnet_daemon *daemon)
+{
+	m0_attach_server_drain(&daemon->lda_server);
+}
+
 int m0_lnet_daemon_stop(struct m0_lnet_daemon *daemon, m0_time_t deadline)
 {
 	int rc = m0_attach_server_stop(&daemon->lda_server, deadline);

@@ -419,6 +419,11 @@ static int admit(const struct m0_attach_server *server, int sock,
 			"user %u may not attach: the daemon's policy names "
 			"neither this user nor a group of it",
 			creds->scr_uid);
+	if (__atomic_load_n(&server->asv_drains, __ATOMIC_ACQUIRE))
+		return m0_attach__why(why, -ESHUTDOWN,
+				      "the daemon is draining, and accepts no "
+				      "further process; attach when it has "
+				      "been started again");
 	for (i = 0; i < server->asv_procs_nr; ++i)
 		of_uid_nr += server->asv_procs[i]->apr_creds.scr_uid ==
 			     creds->scr_uid;

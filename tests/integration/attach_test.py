@@ -114,7 +114,72 @@ class Attach(cli.Case):
         # Its socket does not keep the next one away.
         self.attached(self.node(), 0)
 
+    def test_drain_ends_with_the_last_process(self):
+        node = self.node()
+        first = self.listen(5)
+        self.attached(node, 1)
+        drained = node.json('process', 'drain')
+        self.assertEqual(drained, {'drain': {'attached': 1}})
+        node.wait_for('drain', attached=1)
+        # A further one learns why; the first one is served.
+        late = subprocess.run([cli.COLIBRI, 'perf', '-t', 'lnet'],
+                              env=self.env(), capture_output=True, text=True,
+                              check=False)
+        self.assertNotEqual(late.returncode, 0)
+        self.assertIn('the daemon is draining', late.stderr)
+        shown = self.attached(node, 1)['processes']
+        self.assertEqual(shown['refused'], 1)
+        self.assertIsNone(first.poll())
+        first.kill()
+        while node.read():
+            pass
+        self.assertEqual(node.child.wait(cli.PATIENCE), 0)
+        stopping = node.wait_for('stopping')
+        self.assertNotIn('signal', stopping)
+        self.assertEqual(node.events[-1]['event'], 'stopped')
+        self.assertFalse(os.path.exists(self.sock))
+
+    def test_drain_of_a_node_without_processes(self):
+        node = self.node()
+        self.assert_done(node.run('process', 'drain'))
+        self.assertEqual(node.child.wait(cli.PATIENCE), 0)
+
+    def test_drain_that_has_a_time(self):
+        """Processes that are left are detached, also if the time comes later."""
+        node = self.node()
+        child = self.listen(5)
+        self.attached(node, 1)
+        self.assert_done(node.run('process', 'drain'))
+        self.assert_done(node.run('process', 'drain', '--within', '60'))
+        self.assertIsNone(node.child.poll())
+        self.assert_done(node.run('process', 'drain', '--within', '100ms'))
+        self.assertEqual(node.child.wait(cli.PATIENCE), 0)
+        child.kill()
+
+    def test_drain_may_be_cut_short(self):
+        node = self.node()
+        self.listen(5)
+        self.attached(node, 1)
+        self.assert_done(node.run('process', 'drain'))
+        self.assertEqual(node.stop()[0], 0)
+        self.assertEqual(node.wait_for('stopping')['signal'], 'TERM')
+
+    def test_drain_is_for_its_user(self):
+        if os.geteuid() != 0:
+            self.skipTest('needs another user')
+        node = self.node('--ctl-mode', '666')
+        done = node.run('process', 'drain', user=1234)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(b'only its user', done.stderr)
+        self.assertEqual(self.shown(node)['processes']['attached'], 0)
+
     def test_bad_input(self):
+        for words, text in ((('show', '--within', '1'), '--within'),
+                            (('drain', '--within', '0'), '--within'),
+                            (('drain', '--within', 'soon'), 'soon'),
+                            (('drain', 'now'), "'now'"),
+                            (('stop',), 'show, drain')):
+            self.assert_refused(cli.run('process', *words), 2, text)
         self.assert_refused(cli.run('node', '--attach-users', 'root'), 2,
                             '--attach-users', '--attach only')
         for option, value in (('--attach-users', 'nobody-has-this-name'),

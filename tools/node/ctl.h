@@ -6,7 +6,7 @@
  *	VERB [key=value ...] [NID ...]
  *
  * with VERB one of ping, discover, net.show, peer.show, peer.list, stats.show,
- * stats.reset, global.show, explain, config.export, config.import,
+ * stats.reset, global.show, process.show, process.drain, explain, config.export, config.import,
  * config.confirm, config.undo, net.add, net.del, route.add, route.del, route.show, routing.show,
  * udsp.add, udsp.del, udsp.show, udsp.add_dry, udsp.del_dry, set,
  * net.set, peer.add, peer.del, peer.set, debug.recovery, fault.add, fault.del, fault.show, fault.reset; then the answer, a line
@@ -37,6 +37,7 @@ enum ctl_verb {
 	CTL_STATS_RESET,
 	CTL_GLOBAL_SHOW,
 	CTL_PROCESS_SHOW,
+	CTL_PROCESS_DRAIN,
 	CTL_EXPLAIN,
 	CTL_CONFIG_EXPORT,
 	CTL_CONFIG_IMPORT,
@@ -96,7 +97,8 @@ struct ctl_request {
 	unsigned cq_verbose;
 	/** discover: also a peer that is up to date. */
 	bool cq_force;
-	/** ping, discover: 0 is the node's own. */
+	/** ping, discover: 0 is the node's own. process.drain: after this time those that
+	 * are left are detached; 0: never. */
 	uint64_t cq_timeout_ms;
 	/**
 	 * Network namespace of a client that did not name the node: ctl_netns();

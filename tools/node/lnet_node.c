@@ -137,6 +137,7 @@ static m0_time_t deadline_of(const struct lnet_node *node)
 				       node_conf_deadline(node));
 
 	deadline = min_check(deadline, node->lno_notify.nfy_due);
+	deadline = min_check(deadline, node_drain_deadline(node));
 	return node->lno_verbose && node->lno_lnet != NULL
 		       ? min_check(deadline, node->lno_look_at)
 		       : deadline;
@@ -212,8 +213,9 @@ static void turn(struct lnet_node *node, m0_time_t deadline)
 
 static void node_loop(struct lnet_node *node)
 {
-	while (stop_signal() == 0) {
+	while (stop_signal() == 0 && !node->lno_drain.ndr_done) {
 		turn(node, deadline_of(node));
+		node_drain_step(node, m0_time_now());
 		look(node, m0_time_now());
 	}
 	notify_stopping(&node->lno_notify, "stopping");

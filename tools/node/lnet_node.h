@@ -10,6 +10,7 @@
 #include "../base/log_pipe.h"
 #include "notify.h"
 #include "probe_set.h"
+#include "process_serve.h"
 
 /** A peer as it was when somebody last looked. */
 struct seen_peer {
@@ -61,8 +62,9 @@ struct lnet_node {
 	struct node_why lno_whys[NODE_WHYS_MAX];
 	unsigned        lno_whys_at;
 	/** Why the NID of the answer that is being printed has no route. */
-	char             lno_route_why[512];
-	struct node_conf lno_conf;
+	char              lno_route_why[512];
+	struct node_conf  lno_conf;
+	struct node_drain lno_drain;
 	/** Sorted by NID. */
 	struct seen_peer *lno_seen;
 	size_t            lno_seen_nr;
@@ -79,7 +81,9 @@ void node_say_log(struct lnet_node *node, enum m0_log_level level,
 		  const char *text);
 /** Prints changes of peers since the last look. */
 void node_say_peers(struct lnet_node *node, const struct m0_lnet_info *info);
-/** A signal has come. */
+/** No further process may attach; so many are left. */
+void node_say_drain(struct lnet_node *node, unsigned nr);
+/** A signal has come; 0: no process is left. */
 void node_say_stopping(struct lnet_node *node, int number);
 /** The node is a router, and stops being one first. */
 void node_say_draining(struct lnet_node *node);

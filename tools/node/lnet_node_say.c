@@ -296,14 +296,32 @@ void node_say_peers(struct lnet_node *node, const struct m0_lnet_info *info)
 
 /* ----------------------------------------------------------------- the end */
 
+void node_say_drain(struct lnet_node *node, unsigned nr)
+{
+	struct json_t *tree;
+
+	if (node->lno_json) {
+		tree = event_alloc("drain");
+		jout_num(tree, "attached", nr);
+		event_print(tree);
+	} else {
+		say("no further process may attach; the node ends when the %u "
+		    "that are attached have detached",
+		    nr);
+	}
+}
+
 void node_say_stopping(struct lnet_node *node, int number)
 {
 	struct json_t *tree;
 
 	if (node->lno_json) {
 		tree = event_alloc("stopping");
-		jout_str(tree, "signal", sigabbrev_np(number));
+		if (number != 0)
+			jout_str(tree, "signal", sigabbrev_np(number));
 		event_print(tree);
+	} else if (number == 0) {
+		say("stopping: drained");
 	} else {
 		say("stopping: SIG%s", sigabbrev_np(number));
 	}

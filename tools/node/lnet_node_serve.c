@@ -6,7 +6,6 @@
 #include "fault_serve.h"
 #include "lnet_show.h"
 #include "explain_serve.h"
-#include "process_serve.h"
 #include "route_serve.h"
 #include "udsp_serve.h"
 #include "tune_serve.h"
@@ -202,13 +201,13 @@ static int show(struct lnet_node *node, const struct ctl_request *req,
 
 	/* A change may undo what the stop has begun, as routing does. */
 	if (node->lno_lnet == NULL ||
-	    (stop_signal() != 0 &&
+	    ((stop_signal() != 0 || node->lno_drain.ndr_done) &&
 	     ctl_verb_right(req->cq_verb) != CTL_RIGHT_LOOK)) {
 		fputs("colibri: the node is stopping\n", err);
 		return TOOL_FAILED;
 	}
-	if (req->cq_verb == CTL_PROCESS_SHOW)
-		return process_serve(req, node->lno_daemon, out, err);
+	if (M0_IN(req->cq_verb, (CTL_PROCESS_SHOW, CTL_PROCESS_DRAIN)))
+		return process_serve(node, req, out, err);
 	if (req->cq_verb == CTL_EXPLAIN)
 		return explain_serve(req, node->lno_lnet, NULL, out, err);
 	if (req->cq_verb >= CTL_CONFIG_EXPORT && req->cq_verb < CTL_ROUTE_ADD)

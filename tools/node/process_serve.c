@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 
-#include "process_serve.h"
+#include "lnet_node.h"
 #include "ctl_out.h"
 #include "../base/jout.h"
+
+/** How often a node that drains looks whether the last process has gone. */
+#define LOOK_TICK (M0_TIME_ONE_SECOND / 10)
 
 static int by_pid(const void *a, const void *b)
 {
@@ -30,8 +33,8 @@ static void process_add(struct json_t                 *item,
 	jout_num(item, "events", proc->lax_events_nr);
 }
 
-int process_serve(const struct ctl_request *req, struct m0_lnet_daemon *daemon,
-		  FILE *out, FILE *err)
+static int show(const struct ctl_request *req, struct m0_lnet_daemon *daemon,
+		FILE *out)
 {
 	struct m0_lnet_daemon_info info = { 0 };
 	struct m0_lnet_attached   *procs = NULL;
@@ -42,12 +45,6 @@ int process_serve(const struct ctl_request *req, struct m0_lnet_daemon *daemon,
 	unsigned                   nr = 0;
 	unsigned                   i;
 
-	if (daemon == NULL) {
-		fputs("colibri: processes cannot attach to this node: it was "
-		      "started without --attach\n",
-		      err);
-		return TOOL_FAILED;
-	}
 	m0_lnet_daemon_info_get(daemon, &info);
 	if (info.ldf_procs_nr > 0)
 		procs = calloc(info.ldf_procs_nr, sizeof *procs);
@@ -67,4 +64,66 @@ int process_serve(const struct ctl_request *req, struct m0_lnet_daemon *daemon,
 	jout_free(tree);
 	free(procs);
 	return TOOL_OK;
+}
+
+static unsigned attached_nr(const struct lnet_node *node)
+{
+	struct m0_lnet_daemon_info info;
+
+	m0_lnet_daemon_info_get(node->lno_daemon, &info);
+	return info.ldf_procs_nr;
+}
+
+static int drain(struct lnet_node *node, const struct ctl_request *req,
+		 FILE *out)
+{
+	struct node_drain *drain = &node->lno_drain;
+	unsigned           nr;
+	struct json_t     *tree;
+
+	m0_lnet_daemon_drain(node->lno_daemon);
+	nr = attached_nr(node);
+	if (!drain->ndr_on)
+		node_say_drain(node, nr);
+	notify_status(&node->lno_notify, "draining: no process may attach");
+	drain->ndr_on = true;
+	drain->ndr_until =
+		req->cq_timeout_ms == 0
+			? M0_TIME_NEVER
+			: m0_time_add(m0_time_now(),
+				      req->cq_timeout_ms * M0_TIME_ONE_MSEC);
+	tree = jout_alloc();
+	jout_num(jout_object(tree, "drain"), "attached", nr);
+	ctl_tree_print(req, tree, CTL_LIST_INDENT, out);
+	jout_free(tree);
+	return TOOL_OK;
+}
+
+m0_time_t node_drain_deadline(const struct lnet_node *node)
+{
+	return node->lno_drain.ndr_on ? m0_time_add(m0_time_now(), LOOK_TICK)
+				      : M0_TIME_NEVER;
+}
+
+void node_drain_step(struct lnet_node *node, m0_time_t now)
+{
+	struct node_drain *drain = &node->lno_drain;
+
+	if (drain->ndr_on && node->lno_daemon != NULL)
+		drain->ndr_done = attached_nr(node) == 0 ||
+				  now >= drain->ndr_until;
+}
+
+int process_serve(struct lnet_node *node, const struct ctl_request *req,
+		  FILE *out, FILE *err)
+{
+	if (node->lno_daemon == NULL) {
+		fputs("colibri: processes cannot attach to this node: it was "
+		      "started without --attach\n",
+		      err);
+		return TOOL_FAILED;
+	}
+	return req->cq_verb == CTL_PROCESS_DRAIN
+		       ? drain(node, req, out)
+		       : show(req, node->lno_daemon, out);
 }

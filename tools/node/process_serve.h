@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** Answer to `colibri process show`. */
+/** The processes of a running node: `colibri process`. */
 #ifndef M0_TOOLS_PROCESS_SERVE_H
 #define M0_TOOLS_PROCESS_SERVE_H
 
@@ -8,8 +8,23 @@
 #include "ctl.h"
 #include "m0/lnet_daemon.h"
 
-/** @param daemon  NULL: nobody may attach. @return the exit code. */
-int process_serve(const struct ctl_request *req, struct m0_lnet_daemon *daemon,
+struct lnet_node;
+
+/** A node that ends when no process is attached any more. */
+struct node_drain {
+	bool ndr_on;
+	/** Processes that are attached then are detached; M0_TIME_NEVER. */
+	m0_time_t ndr_until;
+	/** The node is to end. */
+	bool ndr_done;
+};
+
+/** Serves a request of `colibri process`. @return the exit code. */
+int process_serve(struct lnet_node *node, const struct ctl_request *req,
 		  FILE *out, FILE *err);
+/** When node_drain_step() has something to do. */
+m0_time_t node_drain_deadline(const struct lnet_node *node);
+/** Has the last process gone, or is the time over? */
+void node_drain_step(struct lnet_node *node, m0_time_t now);
 
 #endif /* M0_TOOLS_PROCESS_SERVE_H */

@@ -423,28 +423,6 @@ int peer_main(int argc, char **argv)
 	return show_main(argc, argv, &argp, words);
 }
 
-int process_main(int argc, char **argv)
-{
-	static const struct ctl_word words[] = { { "show", CTL_PROCESS_SHOW },
-						 { NULL, 0 } };
-	static const struct argp_option options[] = {
-		CTL_OPTION_JSON,
-		CTL_OPTIONS_END,
-	};
-	static const struct argp argp = {
-		options,
-		show_option,
-		"show",
-		"Show the processes that are attached to the running node, and "
-		"what each of them holds.",
-		NULL,
-		NULL,
-		NULL,
-	};
-
-	return show_main(argc, argv, &argp, words);
-}
-
 int stats_main(int argc, char **argv)
 {
 	static const struct ctl_word    words[] = { { "show", CTL_STATS_SHOW },
