@@ -35,6 +35,10 @@ struct m0_attach_policy {
 	/** Mode of the socket, and its group; (uint32_t)-1: the daemon's. */
 	uint32_t apo_mode;
 	uint32_t apo_group;
+	/** Numbers that stand for each user and each group without a number in the daemon's
+	 * user namespace: the policy does not admit them. (uint32_t)-1: all have one. */
+	uint32_t apo_unmapped_uid;
+	uint32_t apo_unmapped_gid;
 	/** A socket that listens already, which is duplicated; -1: none. */
 	int apo_listen_fd;
 };

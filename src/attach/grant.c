@@ -2,6 +2,7 @@
 /*
  * The policy: users that may attach, and the sizes that a process gets.
  */
+#include <stdio.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -9,8 +10,46 @@
 
 enum {
 	PROCS_MAX = 256,
-	PROCS_OF_UID_MAX = 128
+	PROCS_OF_UID_MAX = 128,
+	/** /proc/sys/kernel/overflowuid and overflowgid. */
+	NO_ID = 65534
 };
+
+/* Does the file, uid_map or gid_map, map all numbers to themselves or others? */
+static bool maps_all(const char *path)
+{
+	unsigned long inside;
+	unsigned long outside;
+	unsigned long nr;
+	unsigned long sum = 0;
+	FILE         *file = fopen(path, "re");
+
+	if (file == NULL)
+		return true;
+	while (fscanf(file, "%lu %lu %lu", &inside, &outside, &nr) == 3)
+		sum += nr;
+	(void)fclose(file);
+	return sum == UINT32_MAX;
+}
+
+/*
+ * The number that the kernel puts in place of one that the daemon's user namespace has no
+ * number for, by default 65534. It is the number of "nobody", too, if that is mapped.
+ */
+static uint32_t unmapped(const char *map, const char *overflow)
+{
+	unsigned nr = NO_ID;
+	FILE    *file;
+
+	if (maps_all(map))
+		return (uint32_t)-1;
+	file = fopen(overflow, "re");
+	if (file == NULL || fscanf(file, "%u", &nr) != 1)
+		nr = NO_ID;
+	if (file != NULL)
+		(void)fclose(file);
+	return nr;
+}
 
 void m0_attach_policy_default(struct m0_attach_policy *policy)
 {
@@ -38,6 +77,12 @@ void m0_attach_policy_default(struct m0_attach_policy *policy)
 		.apo_uids = { 0, geteuid() },
 		.apo_mode = 0600,
 		.apo_group = (uint32_t)-1,
+		.apo_unmapped_uid =
+			unmapped("/proc/self/uid_map",
+				 "/proc/sys/kernel/overflowuid"),
+		.apo_unmapped_gid =
+			unmapped("/proc/self/gid_map",
+				 "/proc/sys/kernel/overflowgid"),
 		.apo_listen_fd = -1,
 	};
 }
@@ -49,17 +94,24 @@ static bool has(const uint32_t *ids, unsigned nr, uint32_t id)
 	return nr > 0;
 }
 
+static bool allows_group(const struct m0_attach_policy *policy, uint32_t gid)
+{
+	return gid != policy->apo_unmapped_gid &&
+	       has(policy->apo_gids, policy->apo_gids_nr, gid);
+}
+
 bool m0_attach_policy_allows(const struct m0_attach_policy *policy,
 			     const struct m0_shared_creds  *creds,
 			     const uint32_t *groups, unsigned groups_nr)
 {
 	unsigned i;
 
-	if (has(policy->apo_uids, policy->apo_uids_nr, creds->scr_uid) ||
-	    has(policy->apo_gids, policy->apo_gids_nr, creds->scr_gid))
+	if ((creds->scr_uid != policy->apo_unmapped_uid &&
+	     has(policy->apo_uids, policy->apo_uids_nr, creds->scr_uid)) ||
+	    allows_group(policy, creds->scr_gid))
 		return true;
 	for (i = 0; i < groups_nr; ++i) {
-		if (has(policy->apo_gids, policy->apo_gids_nr, groups[i]))
+		if (allows_group(policy, groups[i]))
 			return true;
 	}
 	return false;

@@ -413,6 +413,15 @@ static int admit(const struct m0_attach_server *server, int sock,
 	unsigned                       i;
 
 	groups_nr = m0_attach__creds(sock, creds, groups, GROUPS_MAX);
+	if (!m0_attach_policy_allows(policy, creds, groups, groups_nr) &&
+	    creds->scr_uid == policy->apo_unmapped_uid)
+		return m0_attach__why(
+			why, -EPERM,
+			"a user without a number in the daemon's user "
+			"namespace may not attach: %u stands for all of them; "
+			"map the user (uid_map), or a group that the policy "
+			"names",
+			creds->scr_uid);
 	if (!m0_attach_policy_allows(policy, creds, groups, groups_nr))
 		return m0_attach__why(
 			why, -EPERM,

@@ -246,6 +246,20 @@ static void policy_names_users_and_groups(void **state)
 	assert_true(ALLOWS(8, 1, 2));
 	assert_false(ALLOWS(8, 1, 1));
 	assert_false(ALLOWS(0, 0, 0));
+	/* Users and groups that have no number here are not the ones that are named. */
+	policy.apo_uids[0] = 65534;
+	policy.apo_gids[0] = 65534;
+	policy.apo_unmapped_uid = (uint32_t)-1;
+	policy.apo_unmapped_gid = (uint32_t)-1;
+	assert_true(ALLOWS(65534, 1, 0));
+	assert_true(ALLOWS(1, 65534, 0));
+	policy.apo_unmapped_uid = 65534;
+	assert_false(ALLOWS(65534, 1, 0));
+	assert_true(ALLOWS(65534, 65534, 0));
+	policy.apo_unmapped_gid = 65534;
+	assert_false(ALLOWS(65534, 65534, 0));
+	policy.apo_gids[0] = 70;
+	assert_true(ALLOWS(65534, 65534, 2));
 	m0_attach_policy_default(&policy);
 	assert_true(ALLOWS(geteuid(), 1, 0));
 	assert_true(ALLOWS(0, 1, 0));
