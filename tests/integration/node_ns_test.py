@@ -10,6 +10,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 import time
 
 import cli
@@ -266,6 +267,32 @@ class Defaults(Case):
         # The text cannot name the other process where the kernel has an LNet.
         self.assert_refused(result, 1, V4[0], '988', 'EADDRINUSE', 'address')
         self.assertFalse(os.path.exists(self.path('ctl')))
+
+    def test_another_program_has_the_port(self):
+        """One that stands for the LNet of the kernel, at all addresses."""
+        standin = subprocess.Popen(
+            ['nsenter', '-n', '-t', str(self.hosts[0].pid), sys.executable,
+             '-c', 'import socket, sys; s = socket.create_server(("", 988)); '
+             'print(flush=True); sys.stdin.read()'],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.addCleanup(standin.communicate)
+        standin.stdout.readline()
+        result = self.colibri_in(0, 'node', '--ctl', self.path('ctl'))
+        self.assert_refused(result, 1, V4[0], '988', 'EADDRINUSE',
+                            'address', 'ipvlan', 'network namespace',
+                            'M0_LNET=attach')
+        self.assertFalse(os.path.exists(self.path('ctl')))
+        # One of the remedies: a namespace of its own, whose node others use.
+        sock = self.path('attach.sock')
+        self.node(1, f'--attach={sock}')
+        env = dict(os.environ, M0_LNET=f'attach:{sock}')
+        child = subprocess.Popen(
+            ['nsenter', '-n', '-t', str(self.hosts[0].pid), self.colibri,
+             'perf', '--listen', '--ep', f'{V4[1]}@tcp:12345:40:5'], env=env,
+            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        self.addCleanup(child.communicate)
+        self.addCleanup(child.kill)
+        self.assertIn('other side', child.stdout.readline())
 
     def test_wire_that_is_cut(self):
         one = self.node(0)

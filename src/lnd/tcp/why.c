@@ -164,6 +164,11 @@ bool m0_tcp__kernel_has_nid(const char *nid, char *why)
 	return true;
 }
 
+#define IN_NAMESPACE                                                          \
+	"- a network namespace with an address of its own (ip link add link " \
+	"DEVICE type ipvlan mode l2); processes outside attach to its node: " \
+	"colibri node --attach there, and M0_LNET=attach"
+
 static void put_in_use(struct text *text, const struct m0_host_addr *addr)
 {
 	char buf[M0_TCP_TEXT_BYTES];
@@ -172,7 +177,11 @@ static void put_in_use(struct text *text, const struct m0_host_addr *addr)
 		put(text,
 		    "another process listens there; to see which, run\n"
 		    "  ss -ltnp 'sport = :%u'\n"
-		    "stop it, or use another address, or a network namespace",
+		    "Any of these helps:\n"
+		    "- stop it, or, if it is `colibri node --attach', use its "
+		    "node: M0_LNET=attach\n"
+		    "- another address: ip address add, and --net "
+		    "'tcp(ADDRESS)'\n" IN_NAMESPACE,
 		    addr->sa_port);
 		return;
 	}
@@ -180,8 +189,9 @@ static void put_in_use(struct text *text, const struct m0_host_addr *addr)
 	    "the kernel's LNet is loaded, and most likely listens there.\n"
 	    "A node is known by its address, so two cannot share one. Any of "
 	    "these helps:\n"
-	    "- another address than %s for this node; up to Lustre 2.16 the "
-	    "kernel's listens at all of them, so in a network namespace\n"
+	    "- another address than %s for this node (ip address add); not "
+	    "with Lustre up to 2.16, which listens at all addresses\n" IN_NAMESPACE
+	    "\n"
 	    "- unload the kernel's: lustre_rmmod\n"
 	    "- another port (lc_port), with all peers configured alike "
 	    "(accept_port)",

@@ -94,6 +94,8 @@ static void why_listen_eaddrinuse_names_kernel_lnet(void **state)
 		why_has("kernel's LNet");
 		why_has("another address than 10.0.0.1");
 		why_has("namespace");
+		why_has("ipvlan");
+		why_has("M0_LNET=attach");
 		why_has("lustre_rmmod");
 		why_has("lc_port");
 		(void)snprintf(command, sizeof command, "rm -r %s", root);

@@ -93,6 +93,14 @@ static void wanted_portal_is_for_start_to_refuse(void **state)
 }
 
 /* Bytes of a descriptor may be anybody's. */
+/* Lustre has the portals up to 33, and its self-test 50 to 52. */
+static void default_portal_is_none_of_lustre(void **state)
+{
+	(void)state;
+	assert_in_range(M0_NET_LNET_PORTAL, 34, 63);
+	assert_not_in_range(M0_NET_LNET_PORTAL, 50, 52);
+}
+
 static void unpack_of_noise_is_refused(void **state)
 {
 	struct m0_net_kit_addr addr;
@@ -178,6 +186,7 @@ int main(void)
 		cmocka_unit_test(address_wrong_is_refused),
 		cmocka_unit_test(wanted_number_may_be_any),
 		cmocka_unit_test(wanted_portal_is_for_start_to_refuse),
+		cmocka_unit_test(default_portal_is_none_of_lustre),
 		cmocka_unit_test(unpack_of_noise_is_refused),
 		cmocka_unit_test(net_cmp_looks_at_nids),
 		cmocka_unit_test(bits_keep_the_machine_and_are_not_a_message),
