@@ -15,7 +15,8 @@ TALLY  = scripts/tally $(BUILD)
 .PHONY: help all demo test soak check bench bench-against fuzz mutants install deb clean
 
 help:
-	@echo 'make demo              real files into a service that is killed, and back'
+	@echo 'make demo              real files into a service that is killed, and back; a'
+	@echo '                       node that processes share'
 	@echo 'make test              build, and run every test'
 	@echo 'make soak [SEEDS=n]    nodes at random, on networks that fail: n seeds'
 	@echo 'make check             sanitizers, source rules, layout, requirement tags'
