@@ -61,9 +61,12 @@ struct m0_front_apart_ops {
 typedef int (*m0_front_attach_open_t)(struct m0_lnet          **ret,
 				      const struct m0_lnet_cfg *cfg,
 				      const char *path, char *why);
-/** Sets what m0_lnet_open() calls for lc_attach. A program does it before main().
- * front_open.c. */
-void m0_front_attach_open_set(m0_front_attach_open_t open);
+/**
+ * Sets what m0_lnet_open() calls for lc_attach. A program does it before main(), the
+ * simulator while it has daemons. front_open.c.
+ * @return what was set before
+ */
+m0_front_attach_open_t m0_front_attach_open_set(m0_front_attach_open_t open);
 
 /** The other side's answer about a region, to which fao_region_take() gave `mem`.
  * front_mem.c. */

@@ -162,9 +162,12 @@ static void routers_await(struct m0_lnet *lnet)
 
 static m0_front_attach_open_t attach_open;
 
-void m0_front_attach_open_set(m0_front_attach_open_t open)
+m0_front_attach_open_t m0_front_attach_open_set(m0_front_attach_open_t open)
 {
+	m0_front_attach_open_t before = attach_open;
+
 	attach_open = open;
+	return before;
 }
 
 /* The daemon's path, "" for the usual one; NULL: the node is in this process. */

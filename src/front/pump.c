@@ -6,7 +6,9 @@
 
 enum {
 	/** Passes of a step, before other threads get the processor. */
-	PASSES_MAX = 8
+	PASSES_MAX = 8,
+	/** Time between two looks for the death of the server, by a thread that polls. */
+	LOOK_NS = 10 * 1000 * 1000
 };
 
 /* ------------------------------------------------------------------ step -- */
@@ -48,7 +50,7 @@ static void close_look(struct m0_pump *pump)
 	m0_semaphore_up(&lnet->hm_embed.emb_closed_sem);
 }
 
-static m0_time_t pump_step(struct m0_pump *pump, m0_time_t now)
+static m0_time_t passes(struct m0_pump *pump, m0_time_t now)
 {
 	struct m0_lnet *lnet = pump->pmp_lnet;
 	bool            any = true;
@@ -154,6 +156,19 @@ static void death_look(struct m0_pump *pump)
 		__atomic_store_n(&pump->pmp_is_gone, true, __ATOMIC_RELEASE);
 }
 
+/* A scheduler runs strands while this thread waits, and they may have to step the front,
+ * or give it a thread, which then keeps hm_stepping. */
+static void stepped_wait(struct m0_pump *pump, m0_time_t deadline)
+{
+	struct m0_lnet        *lnet = pump->pmp_lnet;
+	struct m0_shared_side *side = pump->pmp_side;
+
+	M0_PRE(M0_FRONT_GET(lnet->hm_stepping));
+	M0_FRONT_SET(lnet->hm_stepping, false);
+	(void)side->shs_host->shh_wait(side->shs_host_arg, deadline);
+	M0_FRONT_SET(lnet->hm_stepping, true);
+}
+
 static void pump_sleep(struct m0_pump *pump, m0_time_t deadline)
 {
 	struct m0_shared_side       *side = pump->pmp_side;
@@ -169,10 +184,39 @@ static void pump_sleep(struct m0_pump *pump, m0_time_t deadline)
 		return;
 	if (!host->shh_is_dead(side->shs_host_arg) && !server_is_gone(pump)) {
 		++side->shs_waits_nr;
-		(void)host->shh_wait(side->shs_host_arg, deadline);
+		if (pump->pmp_host->puh_is_stepped)
+			stepped_wait(pump, deadline);
+		else
+			(void)host->shh_wait(side->shs_host_arg, deadline);
 	}
 	sleep_end(pump);
 	death_look(pump);
+}
+
+/*
+ * A strand that is stepped sleeps between its steps. A thread that polls may never sleep, so
+ * its steps look for the death of the server now and then.
+ */
+static m0_time_t pump_step(struct m0_pump *pump, m0_time_t now)
+{
+	m0_time_t next;
+
+	if (m0_lnet_is_inline(pump->pmp_lnet)) {
+		if (now >= pump->pmp_look_at && m0_pump__is_open(pump)) {
+			pump->pmp_look_at = m0_time_add(now, LOOK_NS);
+			death_look(pump);
+		}
+		return passes(pump, now);
+	}
+	if (!pump->pmp_host->puh_is_stepped)
+		return passes(pump, now);
+	sleep_end(pump);
+	if (m0_pump__is_open(pump))
+		death_look(pump);
+	next = passes(pump, now);
+	return m0_pump__is_open(pump) && next > now && !sleep_begin(pump)
+		       ? now
+		       : next;
 }
 
 static void pump_rouse(struct m0_pump *pump)
@@ -214,6 +258,17 @@ void m0_pump_end(struct m0_lnet *lnet)
 	m0_front__wake(lnet);
 }
 
+/* A strand that spins has said that it sleeps, and would not see a death. */
+void m0_pump_wake(struct m0_lnet *lnet)
+{
+	M0_PRE(lnet->hm_pump != NULL &&
+	       lnet->hm_pump->pmp_host->puh_is_stepped);
+	if (m0_lnet_is_inline(lnet))
+		m0_front__wake(lnet);
+	else
+		m0_strand_wake(&lnet->hm_embed.emb_strand);
+}
+
 bool m0_pump_is_ended(const struct m0_lnet *lnet)
 {
 	return __atomic_load_n(&lnet->hm_pump->pmp_state, __ATOMIC_ACQUIRE) !=
@@ -235,6 +290,7 @@ static void pump_free(struct m0_pump *pump)
 	m0_free(pump->pmp_eqs);
 	m0_free(pump->pmp_controls);
 	m0_free(pump->pmp_regions);
+	m0_free(pump->pmp_others);
 	m0_mutex_fini(&pump->pmp_lock);
 	m0_free(pump);
 }
@@ -279,10 +335,13 @@ static int tables_make(struct m0_pump *pump)
 	M0_ALLOC_ARR(pump->pmp_controls, lnet->hm_controls.fss_max);
 	M0_ALLOC_ARR(pump->pmp_regions,
 		     pump->pmp_side->shs_cfg.shc_regions_max);
+	pump->pmp_others_max = pump->pmp_side->shs_cfg.shc_reserved_nr;
+	M0_ALLOC_ARR(pump->pmp_others, pump->pmp_others_max);
 	return pump->pmp_mes == NULL || pump->pmp_mds == NULL ||
 			       pump->pmp_ops == NULL || pump->pmp_eqs == NULL ||
 			       pump->pmp_controls == NULL ||
-			       pump->pmp_regions == NULL
+			       pump->pmp_regions == NULL ||
+			       pump->pmp_others == NULL
 		       ? -ENOMEM
 		       : 0;
 }

@@ -44,6 +44,10 @@ struct m0_pump_host {
 	/** m0_lnet_close() has ended: side, area and host are not used any more. NULL:
 	 * does nothing. */
 	void (*puh_closed)(void *arg);
+	/** The strand of the front is stepped and never calls shh_wait(), as in the
+	 * simulator: each step ends with the word of the sleeper set, and the host calls
+	 * m0_pump_wake() when the server rings or dies. */
+	bool puh_is_stepped;
 };
 
 /**
@@ -63,6 +67,8 @@ int m0_pump_open(struct m0_lnet **ret, const struct m0_lnet_cfg *cfg,
 int m0_pump_nids_get(struct m0_lnet *lnet);
 /** The server is gone: the next step ends what is outstanding. Any thread. */
 void m0_pump_end(struct m0_lnet *lnet);
+/** The server has rung, or is gone: the front is to look. For puh_is_stepped. */
+void m0_pump_wake(struct m0_lnet *lnet);
 /** Has the attachment ended? */
 bool m0_pump_is_ended(const struct m0_lnet *lnet);
 

@@ -70,6 +70,26 @@ static void req_set(struct m0_pump *pump, enum m0_shared_opcode opcode,
 	pump->pmp_req.srq_gen = gen;
 }
 
+/*
+ * May a request about an event queue or a region be put? All that was posted behind it
+ * would wait, too, so there is only the bound of the reserved events.
+ */
+static bool other_may(struct m0_pump *pump)
+{
+	struct m0_lnet *lnet = pump->pmp_lnet;
+
+	M0_PRE(pump->pmp_others_nr <= pump->pmp_others_max);
+	if (pump->pmp_others_nr < M0_PUMP_OTHERS_NR || pump->pmp_has_extra)
+		return true;
+	if (pump->pmp_others_nr == pump->pmp_others_max)
+		return false;
+	m0_mutex_lock(&lnet->hm_lock);
+	pump->pmp_has_extra = pump->pmp_budget > 0;
+	pump->pmp_budget -= pump->pmp_has_extra;
+	m0_mutex_unlock(&lnet->hm_lock);
+	return pump->pmp_has_extra;
+}
+
 /* A request that has an answer soon, and no slot. */
 static int other_send(struct m0_pump *pump)
 {
@@ -79,17 +99,22 @@ static int other_send(struct m0_pump *pump)
 	M0_PRE_EX(m0_shared_events_nr(&pump->pmp_req) == 1);
 	if (!m0_pump__is_open(pump))
 		return 0;
-	if (pump->pmp_others_nr == M0_PUMP_OTHERS_NR)
+	if (!other_may(pump))
 		return -EAGAIN;
 	rc = request_send(pump);
-	if (rc != 0 || !m0_pump__is_open(pump))
+	if (rc != 0 || !m0_pump__is_open(pump)) {
+		m0_pump__extra_put(pump, pump->pmp_has_extra);
+		pump->pmp_has_extra = false;
 		return rc;
+	}
 	while (pump->pmp_others[i].pot_opcode != 0)
 		++i;
 	pump->pmp_others[i] = (struct m0_pump_other){
 		.pot_opcode = (uint32_t)pump->pmp_req.srq_opcode,
 		.pot_nr = pump->pmp_req.srq_nr,
+		.pot_is_extra = pump->pmp_has_extra,
 	};
+	pump->pmp_has_extra = false;
 	++pump->pmp_others_nr;
 	return 0;
 }
@@ -385,7 +410,7 @@ static int call_do(struct m0_pump *pump, const struct m0_ring_entry *entry)
 {
 	(void)entry;
 	if (m0_pump__is_open(pump)) {
-		if (pump->pmp_others_nr == M0_PUMP_OTHERS_NR)
+		if (!other_may(pump))
 			return -EAGAIN;
 		if (m0_shared_reserve(pump->pmp_side, 1, NULL) == -EAGAIN) {
 			pump->pmp_waits_room = true;
@@ -393,6 +418,9 @@ static int call_do(struct m0_pump *pump, const struct m0_ring_entry *entry)
 		}
 	}
 	m0_front__host.nho_call(pump->pmp_lnet);
+	/* The call has put nothing. */
+	m0_pump__extra_put(pump, pump->pmp_has_extra);
+	pump->pmp_has_extra = false;
 	return 0;
 }
 
@@ -416,7 +444,7 @@ void m0_pump__tm_do(struct m0_pump *pump, struct m0_front_tm *tm)
 {
 	int rc;
 
-	M0_PRE(pump->pmp_others_nr < M0_PUMP_OTHERS_NR);
+	M0_PRE(pump->pmp_others_nr < pump->pmp_others_max);
 	req_set(pump,
 		tm->ftm_is_claim ? M0_SHARED_TM_CLAIM : M0_SHARED_TM_RELEASE, 0,
 		0);

@@ -23,7 +23,7 @@ void m0_pump__end(struct m0_pump *pump)
 		       "the node that this process is attached to breaks the "
 		       "rules, so the attachment ends: %s",
 		       m0_shared_why_print(&pump->pmp_why, text, sizeof text));
-	for (i = 0; i < M0_PUMP_OTHERS_NR; ++i)
+	for (i = 0; i < pump->pmp_others_max && pump->pmp_others_nr > 0; ++i)
 		if (pump->pmp_others[i].pot_opcode != 0)
 			m0_pump__other_end(pump, i, -ESHUTDOWN);
 	if (pump->pmp_host->puh_ended != NULL)

@@ -11,8 +11,8 @@
 #include "ring/shared_entry.h"
 
 enum {
-	/** Requests about event queues and regions that have no answer yet. So many
-	 * reserved events are kept for them. */
+	/** Reserved events that are kept for requests about event queues and regions.
+	 * More requests take theirs from the budget of the slots. */
 	M0_PUMP_OTHERS_NR = 4,
 	/** Reserved events of an operation, without its MD's. */
 	M0_PUMP_OP_EVENTS_NR = 3,
@@ -62,6 +62,8 @@ struct m0_pump_other {
 	/** 0: none. */
 	uint32_t pot_opcode;
 	uint32_t pot_nr;
+	/** Its reserved event is of the budget. */
+	bool pot_is_extra;
 };
 
 struct m0_pump_region {
@@ -94,6 +96,8 @@ struct m0_pump {
 	enum m0_pump_state pmp_state;
 	/** An entry of the front waits for room in the shared queue. */
 	bool pmp_waits_room;
+	/** When a front that is polled next asks the host whether the server is dead. */
+	m0_time_t pmp_look_at;
 	/** m0_lnet_close() waits, and was told. */
 	bool pmp_is_told;
 	/** Objects are to be ended, for which there was no room. */
@@ -106,9 +110,13 @@ struct m0_pump {
 	struct m0_pump_control *pmp_controls;
 	struct m0_pump_region  *pmp_regions;
 	/** Event queues used so far have lower numbers. */
-	uint32_t             pmp_eqs_end;
-	struct m0_pump_other pmp_others[M0_PUMP_OTHERS_NR];
-	unsigned             pmp_others_nr;
+	uint32_t pmp_eqs_end;
+	/** Requests without an answer, as many as there are reserved events. */
+	struct m0_pump_other *pmp_others;
+	unsigned              pmp_others_max;
+	unsigned              pmp_others_nr;
+	/** The next request has a reserved event of the budget. */
+	bool pmp_has_extra;
 	/** Numbers of transfer machines that the server is asked about, in order; the
 	 * number in the answer that is being taken. */
 	struct m0_list pmp_tms;
@@ -158,6 +166,8 @@ void m0_pump__event_name(struct m0_pump *pump, struct m0_ring_event *ev,
 			 const struct m0_ring_op *op);
 /** The MD has its last event. */
 void m0_pump__md_end(struct m0_pump *pump, uint32_t nr);
+/** Gives a reserved event back to the budget, if it is of it. */
+void m0_pump__extra_put(struct m0_pump *pump, bool is_extra);
 /** The request is answered. */
 void m0_pump__other_end(struct m0_pump *pump, unsigned i, int status);
 

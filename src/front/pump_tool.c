@@ -41,13 +41,24 @@ void m0_pump__md_end(struct m0_pump *pump, uint32_t nr)
 	pump->pmp_mds[nr].pmd_gen = 0;
 }
 
+void m0_pump__extra_put(struct m0_pump *pump, bool is_extra)
+{
+	if (!is_extra)
+		return;
+	M0_PRE(pump->pmp_budget < pump->pmp_side->shs_cfg.shc_reserved_nr);
+	m0_mutex_lock(&pump->pmp_lnet->hm_lock);
+	++pump->pmp_budget;
+	m0_mutex_unlock(&pump->pmp_lnet->hm_lock);
+}
+
 void m0_pump__other_end(struct m0_pump *pump, unsigned i, int status)
 {
 	struct m0_pump_other other = pump->pmp_others[i];
 
-	M0_PRE(i < M0_PUMP_OTHERS_NR && other.pot_opcode != 0);
+	M0_PRE(i < pump->pmp_others_max && other.pot_opcode != 0);
 	pump->pmp_others[i].pot_opcode = 0;
 	--pump->pmp_others_nr;
+	m0_pump__extra_put(pump, other.pot_is_extra);
 	switch (other.pot_opcode) {
 	case M0_SHARED_EQ_ADD:
 		/* MDs on it are refused; a later one tries again. */

@@ -272,13 +272,13 @@ static int me_gone_do(struct m0_pump *pump, const struct m0_shared_report *rep)
 
 /* ---------------------------------------------------------------- answers -- */
 
-/* The request that is answered; M0_PUMP_OTHERS_NR: there is none. */
+/* The request that is answered; pmp_others_max: there is none. */
 static unsigned other_find(const struct m0_pump *pump, uint32_t opcode,
 			   uint32_t nr)
 {
 	unsigned i = 0;
 
-	while (i < M0_PUMP_OTHERS_NR &&
+	while (i < pump->pmp_others_max &&
 	       (pump->pmp_others[i].pot_opcode != opcode ||
 		pump->pmp_others[i].pot_nr != nr))
 		++i;
@@ -290,7 +290,7 @@ static int passed_do(struct m0_pump *pump, const struct m0_shared_report *rep)
 	unsigned i = other_find(pump, M0_SHARED_BARRIER, rep->shp_nr);
 
 	M0_PRE_EX(rep->shp_kind == M0_SHARED_PASSED);
-	if (i == M0_PUMP_OTHERS_NR)
+	if (i == pump->pmp_others_max)
 		return m0_pump__broken(pump, "eq", rep->shp_nr,
 				       "an event queue with a barrier");
 	m0_pump__other_end(pump, i, 0);
@@ -303,7 +303,7 @@ static int result_do(struct m0_pump *pump, const struct m0_shared_report *rep)
 {
 	unsigned i = other_find(pump, rep->shp_result.srt_opcode, rep->shp_nr);
 
-	if (i == M0_PUMP_OTHERS_NR)
+	if (i == pump->pmp_others_max)
 		return m0_pump__broken(
 			pump, "result_opcode", rep->shp_result.srt_opcode,
 			"the opcode of a request that has no answer");

@@ -78,7 +78,9 @@ static void sleep_step(struct m0_lnet *lnet, const struct m0_semaphore *sem,
 	if (__atomic_exchange_n(&lnet->hm_stepping, true, __ATOMIC_ACQUIRE))
 		return;
 	inline_sleep(lnet, sem, deadline);
-	(void)inline_step(lnet, m0_time_now());
+	/* The front may have got a thread meanwhile. */
+	if (M0_FRONT_GET(lnet->hm_inline))
+		(void)inline_step(lnet, m0_time_now());
 }
 
 bool m0_front__wait(struct m0_lnet *lnet, struct m0_semaphore *sem,

@@ -615,6 +615,68 @@ static void numbers_are_not_awaited_for_ever(void **state)
 	assert_int_equal(m0_lnet_tm_claim(lnet, PORTAL, 7, &nr), -EADDRINUSE);
 }
 
+/* A thread that only polls never sleeps, and sees the death of its server. */
+static void death_is_seen_by_polls(void **state)
+{
+	m0_time_t until = m0_time_from_now(5, 0);
+
+	(void)state;
+	self->pr_is_dead = true;
+	while (!m0_pump_is_ended(lnet) && m0_time_now() < until)
+		(void)m0_lnet_progress(lnet);
+	assert_true(m0_pump_is_ended(lnet));
+}
+
+/* A thread with a lock does not wait for the server: the strand may want the lock. */
+static void regions_do_not_wait_with_lock(void **state)
+{
+	static char     other[4096];
+	struct m0_mutex mutex;
+
+	(void)state;
+	m0_mutex_init(&mutex);
+	self->pr_is_stopped = true;
+	m0_mutex_lock(&mutex);
+	assert_int_equal(m0_lnet_mem_register(lnet, other, sizeof other), 0);
+	m0_lnet_mem_deregister(lnet, other, sizeof other);
+	m0_mutex_unlock(&mutex);
+	self->pr_is_stopped = false;
+	m0_mutex_fini(&mutex);
+	progress(100);
+}
+
+/* An entry posted behind requests without an answer is in the area at once: somebody may
+ * be told of an entry before the server has taken it. */
+static void requests_hold_nothing_up(void **state)
+{
+	enum {
+		CLAIMS_NR = 9
+	};
+	struct memory     mem;
+	struct m0_lnet_eq eq;
+	uint32_t          nr[CLAIMS_NR];
+	int               before;
+	unsigned          i;
+
+	(void)state;
+	m0_lnet_eq_init(&eq, lnet, called, 0);
+	(void)attach(lnet, &eq, vec_of(&mem, 1, region, 64, 64), 3,
+		     M0_LNET_MD_OP_PUT, 1);
+	for (i = 0; i < CLAIMS_NR; ++i)
+		assert_int_equal(m0_lnet_tm_claim(lnet, PORTAL, 4096, &nr[i]),
+				 0);
+	progress(100);
+	before = m0_shared_ready(&self->pr_serve.srv_side, NULL);
+	assert_int_equal(before, 0);
+	for (i = 0; i < CLAIMS_NR; ++i)
+		m0_lnet_tm_release(lnet, PORTAL, nr[i]);
+	(void)attach(lnet, &eq, vec_of(&mem, 1, region, 64, 64), 5,
+		     M0_LNET_MD_OP_PUT, 1);
+	/* An entry is an ME and an MD. */
+	assert_int_equal(m0_shared_ready(&self->pr_serve.srv_side, NULL),
+			 CLAIMS_NR + 2);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -633,6 +695,9 @@ int main(void)
 		TEST(threads_talk),
 		TEST(server_ends),
 		TEST(server_dies),
+		TEST(death_is_seen_by_polls),
+		TEST(regions_do_not_wait_with_lock),
+		TEST(requests_hold_nothing_up),
 		TEST(front_closes),
 		TEST(wild_reports_end_it),
 	};
