@@ -11,6 +11,11 @@ enum {
 	ZERO_SPINS_NR = 1000
 };
 
+static void os_yield(void)
+{
+	(void)sched_yield();
+}
+
 const struct m0_os_ops m0_os_real = {
 	.oo_now = m0_os__now,
 	.oo_wall = m0_os__wall,
@@ -26,6 +31,7 @@ const struct m0_os_ops m0_os_real = {
 	.oo_fd_close = m0_os__fd_close,
 	.oo_fd_arm = m0_os__fd_arm,
 	.oo_random = m0_os__random,
+	.oo_yield = os_yield,
 };
 
 static const struct m0_os_ops *os_ops = &m0_os_real;
@@ -64,7 +70,7 @@ unsigned m0_os_cpus_nr(void)
 
 void m0_os_yield(void)
 {
-	(void)sched_yield();
+	os_ops->oo_yield();
 }
 
 void m0_os_zero_wait(const uint32_t *nr)

@@ -237,6 +237,8 @@ struct m0_os_ops {
 	void (*oo_fd_close)(struct m0_os_fd *fd);
 	void (*oo_fd_arm)(struct m0_os_fd *fd, m0_time_t deadline);
 	void (*oo_random)(void *ret_bytes, size_t nr);
+	/** As m0_os_yield(). The simulator runs something else meanwhile. */
+	void (*oo_yield)(void);
 };
 
 extern const struct m0_os_ops m0_os_real;
@@ -260,7 +262,8 @@ const char *m0_os_env(const char *name);
 /** Number of processors this process may run on, at least 1. */
 unsigned m0_os_cpus_nr(void);
 
-/** Lets other threads have the processor. It does not block: strands may call it. */
+/** Lets other threads have the processor. It does not block: strands may call it, with no
+ * lock held. */
 void m0_os_yield(void);
 /**
  * Until *nr is 0: of threads that are on their way out of something that does not

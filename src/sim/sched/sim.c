@@ -82,9 +82,12 @@ static bool strand_has_work(const struct sim_strand *entry)
 	       strand->st_ops->so_ready(strand);
 }
 
-/* Time at which the strand runs if nobody wakes it earlier. */
+/* Time at which the strand runs if nobody wakes it earlier. One that yields does not run
+ * meanwhile. */
 static m0_time_t strand_next(const struct sim_strand *entry)
 {
+	if (entry->sims_in_step)
+		return M0_TIME_NEVER;
 	return entry->sims_woken
 		       ? min64u(entry->sims_wake_at, entry->sims_deadline)
 		       : entry->sims_deadline;
@@ -94,7 +97,8 @@ static bool strand_may_run(const struct m0_sim_core *core,
 			   const struct sim_strand  *entry)
 {
 	return strand_next(entry) <= core->simk_now ||
-	       (strand_is_spinning(core, entry) && strand_has_work(entry));
+	       (strand_is_spinning(core, entry) && !entry->sims_in_step &&
+		strand_has_work(entry));
 }
 
 /* The strand has found work before it slept. */
@@ -239,7 +243,7 @@ static bool sim_turn(struct m0_sim_core *core)
 }
 
 /* A turn, or a jump of the clock, at most to `deadline`; false: neither. */
-static bool sim_move(struct m0_sim_core *core, m0_time_t deadline)
+bool m0_sim__move(struct m0_sim_core *core, m0_time_t deadline)
 {
 	m0_time_t next;
 
@@ -292,7 +296,7 @@ bool m0_sim__run(struct m0_sim_core *core, bool (*pred)(void *arg), void *arg,
 		if (core->simk_now >= deadline)
 			return false;
 		sim_is_alive(core, nr);
-		if (!sim_move(core, deadline))
+		if (!m0_sim__move(core, deadline))
 			sim_is_stuck(core);
 	}
 	return true;

@@ -18,7 +18,9 @@ enum {
 	SIM_NAME_LEN = 23,
 	SIM_TEXT_LEN = 111,
 	SIM_WATCHES_MAX = 8,
-	SIM_OPTIONS_LEN = 1023
+	SIM_OPTIONS_LEN = 1023,
+	/** Longest jump of the clock while a strand yields. */
+	SIM_YIELD_NS = 100 * 1000
 };
 
 /**
@@ -131,6 +133,9 @@ void m0_sim__advance(struct m0_sim_core *core, m0_time_t to);
 /** Runs until pred(arg) or the point `deadline`. */
 bool m0_sim__run(struct m0_sim_core *core, bool (*pred)(void *arg), void *arg,
 		 m0_time_t deadline);
+/** Makes a turn of something that is not in one, or moves the clock, at most to
+ * `deadline`. @return false: neither. */
+bool m0_sim__move(struct m0_sim_core *core, m0_time_t deadline);
 /** Assert that the application calls, which may wait. */
 void m0_sim__may_wait(const struct m0_sim_core *core);
 

@@ -242,6 +242,18 @@ static void sim_sleep(m0_time_t deadline)
 	(void)m0_sim__run(m0_sim__core(), pred_never, NULL, deadline);
 }
 
+/* A thread that yields is overtaken by others; time passes for it, too. */
+static void sim_yield(void)
+{
+	struct m0_sim_core *core = m0_sim__core();
+	bool                in_turn = core->simk_in_turn;
+
+	M0_ASSERT_INFO(m0_mutex_held_nr() == 0, "a yield with a lock held");
+	core->simk_in_turn = false;
+	m0_sim__move(core, m0_time_add(core->simk_now, SIM_YIELD_NS));
+	core->simk_in_turn = in_turn;
+}
+
 /* -- descriptors --------------------------------------------------------- */
 
 /*
@@ -368,4 +380,5 @@ const struct m0_os_ops m0_sim__os = {
 	.oo_fd_close = sim_fd_close,
 	.oo_fd_arm = sim_fd_arm,
 	.oo_random = sim_random,
+	.oo_yield = sim_yield,
 };
