@@ -362,7 +362,7 @@ static int server_begin(struct sim_attach *att)
 	char                  why[WHY_BYTES];
 	int                   rc;
 
-	cfg.svg_shared.shc_down_nr = DOWN_NR_MIN
+	cfg.svg_shared.shc_down_nr = (uint32_t)DOWN_NR_MIN
 				     << m0_sim__attach_draw(daemon, 0, 2);
 	cfg.svg_spin_ns = m0_sim__attach_draw(daemon, 0, 1) * 50 *
 			  M0_TIME_ONE_USEC;
