@@ -652,11 +652,12 @@ static void requests_hold_nothing_up(void **state)
 	enum {
 		CLAIMS_NR = 9
 	};
-	struct memory     mem;
-	struct m0_lnet_eq eq;
-	uint32_t          nr[CLAIMS_NR];
-	int               before;
-	unsigned          i;
+	/* Used until the front is closed, which ends the MDs. */
+	static struct memory     mem;
+	static struct m0_lnet_eq eq;
+	uint32_t                 nr[CLAIMS_NR];
+	int                      before;
+	unsigned                 i;
 
 	(void)state;
 	m0_lnet_eq_init(&eq, lnet, called, 0);
