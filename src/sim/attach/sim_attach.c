@@ -34,7 +34,8 @@ static const struct m0_serve_cfg serve_cfg = {
 	.svg_right = M0_SHARED_RIGHT_QUERY,
 };
 
-struct m0_list m0_sim__attaches;
+struct m0_list m0_sim__attaches
+	__attribute__((aligned(__alignof__(struct sim_attach))));
 
 static struct m0_list         daemons;
 static uint32_t               pids_nr;
@@ -384,9 +385,12 @@ static int server_begin(struct sim_attach *att)
 
 static struct sim_attach *attach_new(struct m0_sim_daemon *daemon)
 {
-	struct sim_attach *att = m0_sim__realloc(NULL, 1, sizeof *att);
-	uint32_t           max = serve_cfg.svg_shared.shc_regions_max;
+	/* As aligned as its type, which no realloc() is. */
+	struct sim_attach *att =
+		aligned_alloc(__alignof__(struct sim_attach), sizeof *att);
+	uint32_t max = serve_cfg.svg_shared.shc_regions_max;
 
+	M0_ASSERT(att != NULL);
 	*att = (struct sim_attach){ .sia_daemon = daemon,
 				    .sia_pid = ++pids_nr };
 	att->sia_bell.simt_data = att;

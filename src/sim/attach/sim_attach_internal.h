@@ -24,9 +24,11 @@ struct sim_map {
 
 /** An attachment: both sides. */
 struct sim_attach {
+	/** In m0_sim__attaches. First: the list has the alignment of this structure, as a
+	 * loop over the list takes the head for a link of it. */
+	struct m0_list_link sia_link;
 	/** NULL: it was stopped. */
 	struct m0_sim_daemon *sia_daemon;
-	struct m0_list_link   sia_link;
 	uint32_t              sia_pid;
 	int                   sia_fd;
 	uint64_t              sia_bytes;
