@@ -54,35 +54,17 @@ static uint32_t unmapped(const char *map, const char *overflow)
 void m0_attach_policy_default(struct m0_attach_policy *policy)
 {
 	*policy = (struct m0_attach_policy){
-		.apo_serve = {
-			.svg_shared = { .shc_down_nr = 256,
-					.shc_up_nr = 2048,
-					.shc_reserved_nr = 1536,
-					.shc_incoming_nr = 512,
-					.shc_portals_nr = 64,
-					.shc_mes_max = 4096,
-					.shc_mds_max = 4096,
-					.shc_ops_max = 4096,
-					.shc_eqs_max = 64,
-					.shc_regions_max = 256,
-					.shc_controls_nr = 16,
-					.shc_control_bytes = 2112 },
-			.svg_bytes_max = UINT64_C(1) << 30,
-			.svg_right = M0_SHARED_RIGHT_QUERY,
-			.svg_spin_ns = 50 * M0_TIME_ONE_USEC,
-		},
+		.apo_serve = m0_serve_cfg_default,
 		.apo_procs_max = PROCS_MAX,
 		.apo_procs_of_uid_max = PROCS_OF_UID_MAX,
 		.apo_uids_nr = 2,
 		.apo_uids = { 0, geteuid() },
 		.apo_mode = 0600,
 		.apo_group = (uint32_t)-1,
-		.apo_unmapped_uid =
-			unmapped("/proc/self/uid_map",
-				 "/proc/sys/kernel/overflowuid"),
-		.apo_unmapped_gid =
-			unmapped("/proc/self/gid_map",
-				 "/proc/sys/kernel/overflowgid"),
+		.apo_unmapped_uid = unmapped("/proc/self/uid_map",
+					     "/proc/sys/kernel/overflowuid"),
+		.apo_unmapped_gid = unmapped("/proc/self/gid_map",
+					     "/proc/sys/kernel/overflowgid"),
 		.apo_listen_fd = -1,
 	};
 }

@@ -48,6 +48,9 @@ struct m0_serve_cfg {
 	struct m0_serve_tms *svg_tms;
 };
 
+/** Those of a process of which nothing else is said; svg_tms is NULL. */
+extern const struct m0_serve_cfg m0_serve_cfg_default;
+
 /** Calls of the server to its owner. */
 struct m0_serve_ops {
 	/** Everything that the process held is released. The node's thread; the owner

@@ -10,6 +10,24 @@ enum {
 	PASS_MAX = 64
 };
 
+const struct m0_serve_cfg m0_serve_cfg_default = {
+	.svg_shared = { .shc_down_nr = 256,
+			.shc_up_nr = 2048,
+			.shc_reserved_nr = 1536,
+			.shc_incoming_nr = 512,
+			.shc_portals_nr = 64,
+			.shc_mes_max = 4096,
+			.shc_mds_max = 4096,
+			.shc_ops_max = 4096,
+			.shc_eqs_max = 64,
+			.shc_regions_max = 256,
+			.shc_controls_nr = 16,
+			.shc_control_bytes = 2112 },
+	.svg_bytes_max = UINT64_C(1) << 30,
+	.svg_right = M0_SHARED_RIGHT_QUERY,
+	.svg_spin_ns = 50 * M0_TIME_ONE_USEC,
+};
+
 /* ---------------------------------------------------------------- runner -- */
 
 /* Carries out the next operation. @return 1; 0: there is none; -EPROTO, -ENOMEM */

@@ -18,22 +18,6 @@ enum {
 	DOWN_NR_MIN = 128
 };
 
-static const struct m0_serve_cfg serve_cfg = {
-	.svg_shared = { .shc_up_nr = 2048,
-			.shc_reserved_nr = 1536,
-			.shc_incoming_nr = 512,
-			.shc_portals_nr = 64,
-			.shc_mes_max = 4096,
-			.shc_mds_max = 4096,
-			.shc_ops_max = 4096,
-			.shc_eqs_max = 64,
-			.shc_regions_max = 256,
-			.shc_controls_nr = 16,
-			.shc_control_bytes = 2112 },
-	.svg_bytes_max = UINT64_C(1) << 30,
-	.svg_right = M0_SHARED_RIGHT_QUERY,
-};
-
 struct m0_list m0_sim__attaches
 	__attribute__((aligned(__alignof__(struct sim_attach))));
 
@@ -42,6 +26,11 @@ static uint32_t               pids_nr;
 static m0_front_attach_open_t open_before;
 /* The lists are those of the simulation of this m0_os_epoch(). */
 static uint32_t epoch;
+
+static uint32_t maps_max(void)
+{
+	return m0_serve_cfg_default.svg_shared.shc_regions_max;
+}
 
 uint64_t m0_sim__attach_draw(struct m0_sim_daemon *daemon, uint64_t lo,
 			     uint64_t hi)
@@ -172,7 +161,7 @@ static int share(void *host, uint32_t nr, void *addr, uint64_t bytes)
 
 	if (m0_sim__attach_call(att) || !daemon_serves(att))
 		return -ESHUTDOWN;
-	M0_ASSERT(nr > 0 && nr <= serve_cfg.svg_shared.shc_regions_max);
+	M0_ASSERT(nr > 0 && nr <= maps_max());
 	map = &att->sia_maps[nr - 1];
 	M0_ASSERT(map->sam_addr == NULL);
 	rc = m0_os_shm_map(fd, bytes, true, &map->sam_addr, why, sizeof why);
@@ -309,7 +298,7 @@ static void server_leave(struct sim_attach *att)
 	uint32_t i;
 
 	m0_serve_fini(&att->sia_serve);
-	for (i = 0; i < serve_cfg.svg_shared.shc_regions_max; ++i)
+	for (i = 0; i < maps_max(); ++i)
 		map_end(&att->sia_maps[i]);
 	m0_os_shm_unmap(att->sia_server_area, att->sia_bytes);
 	att->sia_is_over = true;
@@ -359,7 +348,7 @@ static const struct m0_pump_host pump_host = {
 static int server_begin(struct sim_attach *att)
 {
 	struct m0_sim_daemon *daemon = att->sia_daemon;
-	struct m0_serve_cfg   cfg = serve_cfg;
+	struct m0_serve_cfg   cfg = m0_serve_cfg_default;
 	char                  why[WHY_BYTES];
 	int                   rc;
 
@@ -388,7 +377,7 @@ static struct sim_attach *attach_new(struct m0_sim_daemon *daemon)
 	/* As aligned as its type, which no realloc() is. */
 	struct sim_attach *att =
 		aligned_alloc(__alignof__(struct sim_attach), sizeof *att);
-	uint32_t max = serve_cfg.svg_shared.shc_regions_max;
+	uint32_t max = maps_max();
 
 	M0_ASSERT(att != NULL);
 	*att = (struct sim_attach){ .sia_daemon = daemon,
@@ -580,7 +569,7 @@ void m0_sim_daemon_info_get(struct m0_sim_daemon      *daemon,
 		++ret->sdi_procs_nr;
 		ret->sdi_mds_nr += att->sia_serve.srv_mds_nr;
 		ret->sdi_bytes += att->sia_serve.srv_regions.srs_bytes;
-		for (i = 0; i < serve_cfg.svg_shared.shc_regions_max; ++i)
+		for (i = 0; i < maps_max(); ++i)
 			ret->sdi_regions_nr += att->sia_maps[i].sam_addr !=
 					       NULL;
 	}
