@@ -126,7 +126,7 @@ static int given_take(struct m0_attach_server *server,
 {
 	int given = server->asv_policy.apo_listen_fd;
 	int domain = option_get(given, SO_DOMAIN);
-	int fd;
+	int rc;
 
 	if (domain < 0)
 		return m0_attach__why(why, domain,
@@ -140,12 +140,13 @@ static int given_take(struct m0_attach_server *server,
 			"socket of type SOCK_SEQPACKET that listens "
 			"(ListenSequentialPacket= of systemd)",
 			given);
-	fd = fcntl(given, F_DUPFD_CLOEXEC, 0);
-	if (fd < 0 || fcntl(fd, F_SETFL, O_RDWR | O_NONBLOCK) != 0)
-		return m0_attach__why(why, -errno, "descriptor %d: %s", given,
-				      m0_errname(errno));
-	server->asv_listen.lof_fd = fd;
-	return 0;
+	server->asv_listen.lof_fd = fcntl(given, F_DUPFD_CLOEXEC, 0);
+	if (server->asv_listen.lof_fd >= 0 &&
+	    fcntl(server->asv_listen.lof_fd, F_SETFL, O_RDWR | O_NONBLOCK) == 0)
+		return 0;
+	rc = -errno;
+	return m0_attach__why(why, rc, "descriptor %d: %s", given,
+			      m0_errname(rc));
 }
 
 int m0_attach__listen(struct m0_attach_server *server,

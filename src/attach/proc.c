@@ -411,10 +411,11 @@ static int admit(const struct m0_attach_server *server, int sock,
 	unsigned                       groups_nr;
 	unsigned                       of_uid_nr = 0;
 	unsigned                       i;
+	bool                           allowed;
 
 	groups_nr = m0_attach__creds(sock, creds, groups, GROUPS_MAX);
-	if (!m0_attach_policy_allows(policy, creds, groups, groups_nr) &&
-	    creds->scr_uid == policy->apo_unmapped_uid)
+	allowed = m0_attach_policy_allows(policy, creds, groups, groups_nr);
+	if (!allowed && creds->scr_uid == policy->apo_unmapped_uid)
 		return m0_attach__why(
 			why, -EPERM,
 			"a user without a number in the daemon's user "
@@ -422,7 +423,7 @@ static int admit(const struct m0_attach_server *server, int sock,
 			"map the user (uid_map), or a group that the policy "
 			"names",
 			creds->scr_uid);
-	if (!m0_attach_policy_allows(policy, creds, groups, groups_nr))
+	if (!allowed)
 		return m0_attach__why(
 			why, -EPERM,
 			"user %u may not attach: the daemon's policy names "
