@@ -48,7 +48,7 @@ struct m0_serve_cfg {
 	struct m0_serve_tms *svg_tms;
 };
 
-/** Those of a process of which nothing else is said; svg_tms is NULL. */
+/** The defaults of a process; svg_tms is NULL. */
 extern const struct m0_serve_cfg m0_serve_cfg_default;
 
 /** Calls of the server to its owner. */

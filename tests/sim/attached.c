@@ -4,10 +4,10 @@
  * moments. Two hosts with a daemon each, and up to three processes on each, put and get
  * between all of them. The first process of a daemon also has a transfer machine.
  *
- * Whatever happens: each MD ends once, each operation has SEND once and an answer once at
- * most; who is alive hears of the end of its operations within a bound; data that came is
- * data that was sent; a daemon holds nothing for processes that are gone, whose numbers
- * others may claim; buffers of a machine end with its daemon.
+ * The test requires in each run: each MD ends once, and each operation has SEND once and an
+ * answer at most once; a process that lives gets the ends of its operations within a bound;
+ * the data that arrived is the data that was sent; a daemon holds nothing for processes that
+ * are gone, and others may claim their numbers; the buffers of a machine end with its daemon.
  */
 #include <stdio.h>
 #include <stdlib.h>
