@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The LNet engine alone: 64 B PUTs that come in, from the driver's call with
- * the header to the event that was taken. No socket, no thread, no home but a
+ * the header to the event that was taken. No socket, no thread, no owner but a
  * pool of messages.
  */
 #include <stdlib.h>
@@ -41,11 +41,11 @@ struct node {
 	struct m0_lnd_rx no_rx;
 };
 
-/* ------------------------------------------------------- home and driver -- */
+/* ------------------------------------------------------ owner and driver -- */
 
 static struct m0_lnet_msg *msg_get(struct m0_lnet_engine *eng)
 {
-	struct node        *no = m0_lnet_engine_home(eng);
+	struct node        *no = m0_lnet_engine_owner(eng);
 	struct m0_lnet_msg *msg = no->no_pool[--no->no_pool_nr];
 
 	memset(msg, 0, sizeof *msg);
@@ -56,7 +56,7 @@ static struct m0_lnet_msg *msg_get(struct m0_lnet_engine *eng)
 
 static void msg_put(struct m0_lnet_engine *eng, struct m0_lnet_msg *msg)
 {
-	struct node *no = m0_lnet_engine_home(eng);
+	struct node *no = m0_lnet_engine_owner(eng);
 
 	no->no_pool[no->no_pool_nr++] = msg;
 }
@@ -64,7 +64,7 @@ static void msg_put(struct m0_lnet_engine *eng, struct m0_lnet_msg *msg)
 static void event(struct m0_lnet_engine *eng, struct m0_lnet_md *md,
 		  struct m0_lnet_event *ev, struct m0_lnet_msg *msg)
 {
-	struct node *no = m0_lnet_engine_home(eng);
+	struct node *no = m0_lnet_engine_owner(eng);
 
 	(void)md;
 	(void)msg;
@@ -91,7 +91,7 @@ static void me_gone(struct m0_lnet_engine *eng, struct m0_lnet_me *me)
 	(void)me;
 }
 
-static const struct m0_lnet_home_ops home_ops = {
+static const struct m0_lnet_owner_ops owner_ops = {
 	.ho_msg_get = msg_get,
 	.ho_msg_put = msg_put,
 	.ho_event = event,
@@ -144,8 +144,8 @@ static void node_open(struct node *no)
 		.lec_credits = 256,
 		.lec_transaction_timeout_ns = M0_TIME_ONE_SECOND,
 		.lec_cookie = 1,
-		.lec_home_ops = &home_ops,
-		.lec_home = no,
+		.lec_owner_ops = &owner_ops,
+		.lec_owner = no,
 	};
 	struct m0_lnet_nid self = nid("10.0.0.1@tcp");
 

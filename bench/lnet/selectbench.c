@@ -50,7 +50,7 @@ static void check(bool ok, const char *what)
 		bench_die("%s", what);
 }
 
-/* ------------------------------------------------------- home and driver -- */
+/* ------------------------------------------------------ owner and driver -- */
 
 static struct m0_lnet_msg *msg_get(struct m0_lnet_engine *eng)
 {
@@ -93,7 +93,7 @@ static void me_gone(struct m0_lnet_engine *eng, struct m0_lnet_me *me)
 	(void)me;
 }
 
-static const struct m0_lnet_home_ops home_ops = {
+static const struct m0_lnet_owner_ops owner_ops = {
 	.ho_msg_get = msg_get,
 	.ho_msg_put = msg_put,
 	.ho_event = event,
@@ -200,7 +200,7 @@ static void world_open(unsigned nis, unsigned nids, unsigned gateways,
 		.lec_credits = 256,
 		.lec_transaction_timeout_ns = M0_TIME_ONE_SECOND,
 		.lec_cookie = 1,
-		.lec_home_ops = &home_ops,
+		.lec_owner_ops = &owner_ops,
 	};
 	static char             bytes[64];
 	static void            *addr = bytes;

@@ -156,7 +156,7 @@ struct m0_lnd_ni {
 	uint64_t ldn_incarnation;
 	unsigned ldn_peer_credits;
 	unsigned ldn_credits;
-	/** Set by the home before ldo_ni_start, valid as long as the driver:
+	/** Set by the owner before ldo_ni_start, valid as long as the driver:
 	 * options of the network for the driver, "name=value name=value", which
 	 * the parser of its row has accepted. NULL: none. */
 	const char *ldn_options;

@@ -34,7 +34,7 @@ struct m0_front_apart_ops {
 	bool (*fao_may_have_thread)(const struct m0_pump *pump);
 	/** m0_lnet_close(). */
 	void (*fao_close)(struct m0_lnet *lnet);
-	/** Gives a region a number; 0: there is none. hm_lock is held. */
+	/** Gives a region a number; 0: there is none. fro_lock is held. */
 	uint32_t (*fao_region_take)(struct m0_pump *pump, void *mem);
 	/** Its number is free. */
 	void (*fao_region_put)(struct m0_pump *pump, uint32_t nr);

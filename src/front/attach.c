@@ -8,7 +8,7 @@
 static struct m0_lnet *lnet_of(const struct m0_strand *strand)
 {
 	return container_of((struct m0_strand *)(uintptr_t)strand,
-			    struct m0_lnet, hm_embed.emb_strand);
+			    struct m0_lnet, fro_embed.emb_strand);
 }
 
 /* Delivers what the node has posted. */
@@ -16,43 +16,43 @@ static m0_time_t attached_step(struct m0_strand *strand, m0_time_t now)
 {
 	struct m0_lnet *lnet = lnet_of(strand);
 
-	M0_PRE(lnet->hm_node == NULL);
-	if (lnet->hm_pump != NULL)
-		return lnet->hm_embed.emb_apart->fao_step(lnet->hm_pump, now);
+	M0_PRE(lnet->fro_node == NULL);
+	if (lnet->fro_pump != NULL)
+		return lnet->fro_embed.emb_apart->fao_step(lnet->fro_pump, now);
 	if (m0_front__deliver(lnet))
-		lnet->hm_embed.emb_did = true;
-	m0_front__told_end(lnet);
-	if (M0_UNLIKELY(lnet->hm_ring->rng_down.rqu_waits))
+		lnet->fro_embed.emb_did = true;
+	m0_front__notified_end(lnet);
+	if (M0_UNLIKELY(lnet->fro_ring->rng_down.rqu_waits))
 		m0_front__refill(lnet);
 	(void)m0_front__runners_run(lnet, now);
-	return lnet->hm_run_at;
+	return lnet->fro_run_at;
 }
 
 static bool attached_ready(const struct m0_strand *strand)
 {
 	const struct m0_lnet *lnet = lnet_of(strand);
 
-	return !m0_ring_is_empty(&lnet->hm_up) ||
-	       M0_FRONT_GET(lnet->hm_has_woken) ||
-	       (lnet->hm_pump != NULL &&
+	return !m0_ring_is_empty(&lnet->fro_up) ||
+	       M0_FRONT_GET(lnet->fro_has_woken) ||
+	       (lnet->fro_pump != NULL &&
 		(m0_front__is_posted(lnet) ||
-		 lnet->hm_embed.emb_apart->fao_is_ready(lnet->hm_pump)));
+		 lnet->fro_embed.emb_apart->fao_is_ready(lnet->fro_pump)));
 }
 
 static void attached_sleep(struct m0_strand *strand, m0_time_t deadline)
 {
 	struct m0_lnet *lnet = lnet_of(strand);
 
-	M0_PRE(lnet->hm_pump != NULL);
-	lnet->hm_embed.emb_apart->fao_sleep(lnet->hm_pump, deadline);
+	M0_PRE(lnet->fro_pump != NULL);
+	lnet->fro_embed.emb_apart->fao_sleep(lnet->fro_pump, deadline);
 }
 
 static void attached_rouse(struct m0_strand *strand)
 {
 	struct m0_lnet *lnet = lnet_of(strand);
 
-	M0_PRE(lnet->hm_pump != NULL);
-	lnet->hm_embed.emb_apart->fao_rouse(lnet->hm_pump);
+	M0_PRE(lnet->fro_pump != NULL);
+	lnet->fro_embed.emb_apart->fao_rouse(lnet->fro_pump);
 }
 
 const struct m0_strand_ops m0_front__attached_ops = {
@@ -72,19 +72,19 @@ static int chunk_add(struct m0_lnet *lnet, struct m0_front_slots *slots,
 	if (chunk == NULL)
 		return -ENOMEM;
 	m0_front__slots_grow(slots, chunk);
-	lnet->hm_records[table].rvi_chunks[0] = records;
+	lnet->fro_records[table].rvi_chunks[0] = records;
 	return 0;
 }
 
 static int chunks_add(struct m0_lnet *lnet, const struct m0_front_share *share)
 {
 	struct m0_front_slots *slots[M0_RING_TABLES_NR] = {
-		[M0_RING_MES] = &lnet->hm_mes,
-		[M0_RING_MDS] = &lnet->hm_mds,
-		[M0_RING_OPS] = &lnet->hm_ops,
-		[M0_RING_EQS] = &lnet->hm_eq_slots,
-		[M0_RING_SEGS] = &lnet->hm_segs,
-		[M0_RING_CONTROLS] = &lnet->hm_controls,
+		[M0_RING_MES] = &lnet->fro_mes,
+		[M0_RING_MDS] = &lnet->fro_mds,
+		[M0_RING_OPS] = &lnet->fro_ops,
+		[M0_RING_EQS] = &lnet->fro_eq_slots,
+		[M0_RING_SEGS] = &lnet->fro_segs,
+		[M0_RING_CONTROLS] = &lnet->fro_controls,
 	};
 	unsigned i;
 	int      rc = 0;
@@ -95,11 +95,11 @@ static int chunks_add(struct m0_lnet *lnet, const struct m0_front_share *share)
 				       share->fsh_records[i]);
 	if (rc != 0)
 		return rc;
-	lnet->hm_records[M0_RING_INCOMINGS].rvi_chunks[0] =
+	lnet->fro_records[M0_RING_INCOMINGS].rvi_chunks[0] =
 		share->fsh_records[M0_RING_INCOMINGS];
-	lnet->hm_incomings.rvi_chunks[0] = m0_alloc_aligned(
+	lnet->fro_incomings.rvi_chunks[0] = m0_alloc_aligned(
 		sizeof(struct m0_front_incoming) * M0_RING_CHUNK_NR, 6);
-	return lnet->hm_incomings.rvi_chunks[0] == NULL ? -ENOMEM : 0;
+	return lnet->fro_incomings.rvi_chunks[0] == NULL ? -ENOMEM : 0;
 }
 
 int m0_front_attach(struct m0_lnet **ret, const struct m0_lnet_cfg *cfg,
@@ -109,17 +109,17 @@ int m0_front_attach(struct m0_lnet **ret, const struct m0_lnet_cfg *cfg,
 	int             rc;
 
 	M0_PRE(share->fsh_nids_nr > 0 &&
-	       share->fsh_nids_nr <= ARRAY_SIZE(lnet->hm_nids.fns_nid));
+	       share->fsh_nids_nr <= ARRAY_SIZE(lnet->fro_nids.fns_nid));
 	if (lnet == NULL)
 		return -ENOMEM;
-	lnet->hm_ring = share->fsh_ring;
-	m0_ring_out_init(&lnet->hm_down, &lnet->hm_ring->rng_down);
-	m0_ring_in_init(&lnet->hm_up, &lnet->hm_ring->rng_up);
-	lnet->hm_nids.fns_nr = share->fsh_nids_nr;
-	memcpy(lnet->hm_nids.fns_nid, share->fsh_nids,
-	       share->fsh_nids_nr * sizeof lnet->hm_nids.fns_nid[0]);
-	M0_ALLOC_ARR(lnet->hm_lazy, cfg->lc_portals_nr);
-	rc = lnet->hm_lazy == NULL ? -ENOMEM : 0;
+	lnet->fro_ring = share->fsh_ring;
+	m0_ring_out_init(&lnet->fro_down, &lnet->fro_ring->rng_down);
+	m0_ring_in_init(&lnet->fro_up, &lnet->fro_ring->rng_up);
+	lnet->fro_nids.fns_nr = share->fsh_nids_nr;
+	memcpy(lnet->fro_nids.fns_nid, share->fsh_nids,
+	       share->fsh_nids_nr * sizeof lnet->fro_nids.fns_nid[0]);
+	M0_ALLOC_ARR(lnet->fro_lazy, cfg->lc_portals_nr);
+	rc = lnet->fro_lazy == NULL ? -ENOMEM : 0;
 	if (rc == 0)
 		rc = m0_front__slots_make(lnet, M0_RING_CHUNK_NR);
 	if (rc == 0)
@@ -137,26 +137,26 @@ void m0_front_leave(struct m0_lnet *lnet)
 {
 	m0_front__lock(lnet);
 	/* The other side may have closed it. */
-	if (lnet->hm_shut && lnet->hm_pump != NULL) {
+	if (lnet->fro_shut && lnet->fro_pump != NULL) {
 		m0_front__posted_unlock(lnet);
 		return;
 	}
-	M0_PRE(!lnet->hm_shut);
-	lnet->hm_shut = true;
+	M0_PRE(!lnet->fro_shut);
+	lnet->fro_shut = true;
 	m0_front__post_unlock(lnet, M0_RING_CLOSE, m0_lnet_handle_none,
-			      &lnet->hm_close);
+			      &lnet->fro_close);
 }
 
 void m0_front_detach(struct m0_lnet *lnet)
 {
 	unsigned i;
 
-	M0_PRE(lnet->hm_node == NULL && m0_list_is_empty(&lnet->hm_eqs));
+	M0_PRE(lnet->fro_node == NULL && m0_list_is_empty(&lnet->fro_eqs));
 	/* The owner of the ring has the records. */
 	for (i = 0; i < M0_RING_TABLES_NR; ++i)
-		if (lnet->hm_records[i].rvi_chunks != NULL)
-			lnet->hm_records[i].rvi_chunks[0] = NULL;
-	lnet->hm_ring = NULL;
-	m0_strand_fini(&lnet->hm_embed.emb_strand);
+		if (lnet->fro_records[i].rvi_chunks != NULL)
+			lnet->fro_records[i].rvi_chunks[0] = NULL;
+	lnet->fro_ring = NULL;
+	m0_strand_fini(&lnet->fro_embed.emb_strand);
 	m0_front__free(lnet);
 }

@@ -2,7 +2,7 @@
 /*
  * Events go to the application at the end of a pass: by callback, or into their
  * polled queue. There they stay in the record that they were posted in, which is
- * kept for them: so whoever takes one needs nothing but hm_lock, even when the node
+ * kept for them: so whoever takes one needs nothing but fro_lock, even when the node
  * is closed.
  */
 #include "front/front_internal.h"
@@ -20,11 +20,11 @@ void m0_lnet_eq_init(struct m0_lnet_eq *eq, struct m0_lnet *lnet,
 	eq->eq_max = max == 0 ? eq_max_default : max;
 	m0_list_link_init(&eq->eq_link);
 	(void)m0_semaphore_init(&eq->eq_sem, 0);
-	m0_mutex_lock(&lnet->hm_lock);
-	M0_PRE(!lnet->hm_dead);
+	m0_mutex_lock(&lnet->fro_lock);
+	M0_PRE(!lnet->fro_dead);
 	m0_front__eq_number_take(lnet, eq);
-	m0_list_add_tail(&lnet->hm_eqs, &eq->eq_link);
-	m0_mutex_unlock(&lnet->hm_lock);
+	m0_list_add_tail(&lnet->fro_eqs, &eq->eq_link);
+	m0_mutex_unlock(&lnet->fro_lock);
 }
 
 void m0_lnet_eq_told_set(struct m0_lnet_eq *eq,
@@ -48,7 +48,7 @@ int m0_lnet_eq_bound_set(struct m0_lnet_eq *eq, unsigned max,
 		rc = m0_front__eq_number_make(lnet, eq);
 	if (rc != 0)
 		return rc;
-	m0_mutex_lock(&lnet->hm_lock);
+	m0_mutex_lock(&lnet->fro_lock);
 	M0_PRE(eq->eq_users_nr == 0);
 	eq->eq_full = full;
 	record = m0_front__eq_record(lnet, eq->eq_number - 1);
@@ -57,7 +57,7 @@ int m0_lnet_eq_bound_set(struct m0_lnet_eq *eq, unsigned max,
 		.req_is_bounded = 1,
 		.req_all = all == NULL ? 0 : all->eq_number,
 	};
-	m0_mutex_unlock(&lnet->hm_lock);
+	m0_mutex_unlock(&lnet->fro_lock);
 	return 0;
 }
 
@@ -76,7 +76,7 @@ void m0_lnet_eq_taken(struct m0_lnet_eq *eq, uint32_t nr)
 
 /* --------------------------------------------------------------- telling -- */
 
-/** Entries that go to polled queues, with hm_lock once for many. */
+/** Entries that go to polled queues, with fro_lock once for many. */
 struct polled {
 	struct m0_ring_entry po_entry[M0_FRONT_TOLD_MAX];
 	unsigned             po_nr;
@@ -92,7 +92,7 @@ static struct m0_ring_event *event_of(const struct m0_lnet *lnet, uint32_t kind,
 				      uint32_t nr)
 {
 	if (M0_LIKELY(kind == M0_RING_EV_INCOMING))
-		return &M0_RING_RECORD(&lnet->hm_records[M0_RING_INCOMINGS],
+		return &M0_RING_RECORD(&lnet->fro_records[M0_RING_INCOMINGS],
 				       struct m0_ring_incoming, nr)
 				->rin_event;
 	switch (kind) {
@@ -125,10 +125,10 @@ static struct m0_lnet_eq *eq_of(const struct m0_lnet       *lnet,
 
 static void told_add(struct m0_lnet *lnet, enum m0_ring_kind kind, uint32_t nr)
 {
-	lnet->hm_told[lnet->hm_told_nr++] =
+	lnet->fro_notified[lnet->fro_notified_nr++] =
 		(struct m0_ring_entry){ .rqe_opcode = kind, .rqe_nr = nr };
-	if (lnet->hm_told_nr == ARRAY_SIZE(lnet->hm_told))
-		m0_front__told_end(lnet);
+	if (lnet->fro_notified_nr == ARRAY_SIZE(lnet->fro_notified))
+		m0_front__notified_end(lnet);
 }
 
 static void event_call(struct m0_lnet *lnet, struct m0_lnet_eq *eq,
@@ -157,7 +157,7 @@ static struct m0_front_event *queued_of(struct m0_lnet             *lnet,
 
 	switch (entry->rqe_opcode) {
 	case M0_RING_EV_INCOMING:
-		return &M0_RING_RECORD(&lnet->hm_incomings,
+		return &M0_RING_RECORD(&lnet->fro_incomings,
 				       struct m0_front_incoming, entry->rqe_nr)
 				->fin_event;
 	case M0_RING_EV_UNLINK:
@@ -171,7 +171,7 @@ static struct m0_front_event *queued_of(struct m0_lnet             *lnet,
 	}
 }
 
-/* hm_lock is held. @return true: somebody waits for it. */
+/* fro_lock is held. @return true: somebody waits for it. */
 static bool eq_push(struct m0_lnet *lnet, struct m0_lnet_eq *eq,
 		    const struct m0_ring_entry *entry)
 {
@@ -200,7 +200,7 @@ static void polled_push(struct m0_lnet *lnet, struct polled *polled)
 	M0_PRE_EX(polled->po_nr <= ARRAY_SIZE(polled->po_entry));
 	if (polled->po_nr == 0)
 		return;
-	m0_mutex_lock(&lnet->hm_lock);
+	m0_mutex_lock(&lnet->fro_lock);
 	for (i = 0; i < polled->po_nr; ++i) {
 		const struct m0_ring_entry *entry = &polled->po_entry[i];
 
@@ -215,12 +215,12 @@ static void polled_push(struct m0_lnet *lnet, struct polled *polled)
 		if (eq_push(lnet, eq, entry)) {
 			/* The waiting thread may continue; m0_lnet_eq_fini()
 			 * waits for us. */
-			m0_mutex_unlock(&lnet->hm_lock);
+			m0_mutex_unlock(&lnet->fro_lock);
 			m0_semaphore_up(&eq->eq_sem);
-			m0_mutex_lock(&lnet->hm_lock);
+			m0_mutex_lock(&lnet->fro_lock);
 		}
 	}
-	m0_mutex_unlock(&lnet->hm_lock);
+	m0_mutex_unlock(&lnet->fro_lock);
 	polled->po_nr = 0;
 }
 
@@ -238,10 +238,10 @@ static void passed(struct m0_lnet *lnet, uint32_t eq)
 {
 	struct m0_semaphore *sem;
 
-	m0_mutex_lock(&lnet->hm_lock);
+	m0_mutex_lock(&lnet->fro_lock);
 	sem = m0_front__eq_at(lnet, eq)->feq_passed;
 	M0_ASSERT(sem != NULL);
-	m0_mutex_unlock(&lnet->hm_lock);
+	m0_mutex_unlock(&lnet->fro_lock);
 	m0_semaphore_up(sem);
 }
 
@@ -250,7 +250,7 @@ static void passed(struct m0_lnet *lnet, uint32_t eq)
 static struct m0_ring_event *event_ahead(const struct m0_lnet *lnet,
 					 uint32_t nr, uint32_t end)
 {
-	const struct m0_ring_entry *entry = m0_ring_at(&lnet->hm_up, nr);
+	const struct m0_ring_entry *entry = m0_ring_at(&lnet->fro_up, nr);
 	struct m0_ring_event       *event;
 
 	if (nr == end || !is_event(entry))
@@ -272,7 +272,7 @@ static void other_tell(struct m0_lnet *lnet, struct m0_lnet_eq **last,
 	told(last, NULL);
 	polled_push(lnet, polled);
 	/* The queue's MDs are free when its owner goes on. */
-	m0_front__told_end(lnet);
+	m0_front__notified_end(lnet);
 	if (entry->rqe_opcode == M0_RING_PASSED)
 		passed(lnet, entry->rqe_nr);
 	else
@@ -303,22 +303,22 @@ bool m0_front__deliver(struct m0_lnet *lnet)
 	struct m0_ring_event *event;
 	struct m0_ring_event *next;
 	struct polled         polled;
-	uint32_t              end = m0_ring_put_nr(&lnet->hm_up);
+	uint32_t              end = m0_ring_put_nr(&lnet->fro_up);
 	uint32_t              nr;
 	bool                  any = false;
 
 	polled.po_nr = 0;
 	M0_PRE_EX(m0_front__invariant(lnet));
-	event = event_ahead(lnet, lnet->hm_up.rie_taken_nr, end);
-	for (nr = lnet->hm_up.rie_taken_nr; nr != end; ++nr, event = next) {
+	event = event_ahead(lnet, lnet->fro_up.rie_taken_nr, end);
+	for (nr = lnet->fro_up.rie_taken_nr; nr != end; ++nr, event = next) {
 		next = event_ahead(lnet, nr + 1, end);
 		any |= event != NULL ||
-		       m0_ring_at(&lnet->hm_up, nr)->rqe_opcode ==
+		       m0_ring_at(&lnet->fro_up, nr)->rqe_opcode ==
 			       M0_RING_ANSWER;
-		entry_tell(lnet, &last, &polled, m0_ring_at(&lnet->hm_up, nr),
+		entry_tell(lnet, &last, &polled, m0_ring_at(&lnet->fro_up, nr),
 			   event);
 	}
-	m0_ring_take(&lnet->hm_up, end);
+	m0_ring_take(&lnet->fro_up, end);
 	told(&last, NULL);
 	polled_push(lnet, &polled);
 	return any;
@@ -326,7 +326,7 @@ bool m0_front__deliver(struct m0_lnet *lnet)
 
 /* --------------------------------------------------------------- taking -- */
 
-/* hm_lock is held. @return true: wake the node. */
+/* fro_lock is held. @return true: wake the node. */
 static bool event_take(struct m0_lnet *lnet, struct m0_lnet_eq *eq,
 		       struct m0_lnet_event *ret)
 {
@@ -355,7 +355,7 @@ static bool event_take(struct m0_lnet *lnet, struct m0_lnet_eq *eq,
 	return wake;
 }
 
-/* hm_lock is held. */
+/* fro_lock is held. */
 static void dropped_copy(struct m0_lnet *lnet, struct m0_lnet_eq *eq)
 {
 	if (eq->eq_number != 0)
@@ -373,7 +373,7 @@ static int eq_take(struct m0_lnet_eq *eq, struct m0_lnet_event *event,
 	bool            wake = false;
 	int             rc = 0;
 
-	m0_mutex_lock(&lnet->hm_lock);
+	m0_mutex_lock(&lnet->fro_lock);
 	dropped_copy(lnet, eq);
 	if (eq->eq_first != NULL)
 		wake = event_take(lnet, eq, event);
@@ -383,10 +383,10 @@ static int eq_take(struct m0_lnet_eq *eq, struct m0_lnet_event *event,
 	if (wait && rc != 0)
 		eq->eq_waits = true;
 	/* Awake, the strand must find a reason to look again. */
-	if (wake && !lnet->hm_dead)
+	if (wake && !lnet->fro_dead)
 		m0_front__posted_unlock(lnet);
 	else
-		m0_mutex_unlock(&lnet->hm_lock);
+		m0_mutex_unlock(&lnet->fro_lock);
 	return rc;
 }
 
@@ -395,7 +395,7 @@ int m0_lnet_eq_get(struct m0_lnet_eq *eq, struct m0_lnet_event *event)
 	struct m0_lnet *lnet = eq->eq_lnet;
 
 	M0_PRE(eq->eq_callback == NULL);
-	if (M0_FRONT_GET(lnet->hm_inline) && !M0_FRONT_GET(lnet->hm_dead))
+	if (M0_FRONT_GET(lnet->fro_inline) && !M0_FRONT_GET(lnet->fro_dead))
 		(void)m0_lnet_progress(lnet);
 	return eq_take(eq, event, false);
 }
@@ -411,7 +411,7 @@ int m0_lnet_eq_wait(struct m0_lnet_eq *eq, struct m0_lnet_event *event,
 	while (eq_take(eq, event, in_time) != 0) {
 		if (!in_time)
 			return -ETIMEDOUT;
-		if (M0_FRONT_GET(lnet->hm_dead))
+		if (M0_FRONT_GET(lnet->fro_dead))
 			in_time = m0_semaphore_timeddown(&eq->eq_sem, deadline);
 		else
 			in_time = m0_front__wait(lnet, &eq->eq_sem, deadline);
@@ -433,7 +433,7 @@ static void barrier_wait(struct m0_lnet *lnet, struct m0_lnet_eq *eq)
 	if (eq->eq_number == 0)
 		return;
 	(void)m0_semaphore_init(&sem, 0);
-	m0_mutex_lock(&lnet->hm_lock);
+	m0_mutex_lock(&lnet->fro_lock);
 	feq = m0_front__eq_at(lnet, about.lh_slot);
 	M0_ASSERT(feq->feq_eq == eq && feq->feq_passed == NULL);
 	feq->feq_passed = &sem;
@@ -450,16 +450,16 @@ void m0_lnet_eq_fini(struct m0_lnet_eq *eq)
 	/* Its node was closed, and it was called back. */
 	if (lnet == NULL)
 		return;
-	if (!M0_FRONT_GET(lnet->hm_dead))
+	if (!M0_FRONT_GET(lnet->fro_dead))
 		barrier_wait(lnet, eq);
-	m0_mutex_lock(&lnet->hm_lock);
+	m0_mutex_lock(&lnet->fro_lock);
 	M0_PRE(eq->eq_users_nr == 0 && eq->eq_first == NULL);
 	m0_front__eq_number_put(lnet, eq);
 	m0_list_del(&eq->eq_link);
 	eq->eq_lnet = NULL;
 	m0_semaphore_fini(&eq->eq_sem);
-	last = lnet->hm_dead && m0_list_is_empty(&lnet->hm_eqs);
-	m0_mutex_unlock(&lnet->hm_lock);
+	last = lnet->fro_dead && m0_list_is_empty(&lnet->fro_eqs);
+	m0_mutex_unlock(&lnet->fro_lock);
 	if (last)
 		m0_front__free(lnet);
 }
@@ -469,7 +469,7 @@ void m0_front__eqs_leave(struct m0_lnet *lnet)
 	struct m0_lnet_eq *eq;
 	struct m0_lnet_eq *next;
 
-	m0_list_for_each_entry_safe(&lnet->hm_eqs, eq, next, struct m0_lnet_eq,
+	m0_list_for_each_entry_safe(&lnet->fro_eqs, eq, next, struct m0_lnet_eq,
 				    eq_link) {
 		if (eq->eq_callback == NULL)
 			continue;

@@ -7,7 +7,7 @@
 
 void m0_front__eq_number_take(struct m0_lnet *lnet, struct m0_lnet_eq *eq)
 {
-	struct m0_front_slots *slots = &lnet->hm_eq_slots;
+	struct m0_front_slots *slots = &lnet->fro_eq_slots;
 	struct m0_front_slot  *slot;
 	struct m0_front_eq    *feq;
 
@@ -42,9 +42,9 @@ int m0_front__eq_number_make(struct m0_lnet *lnet, struct m0_lnet_eq *eq)
 	if (eq->eq_number == 0)
 		m0_front__eq_number_take(lnet, eq);
 	if (eq->eq_number == 0)
-		rc = m0_front__slots_are_full(&lnet->hm_eq_slots) ? -ENOSPC
-								  : -ENOMEM;
-	m0_mutex_unlock(&lnet->hm_lock);
+		rc = m0_front__slots_are_full(&lnet->fro_eq_slots) ? -ENOSPC
+								   : -ENOMEM;
+	m0_mutex_unlock(&lnet->fro_lock);
 	return rc;
 }
 
@@ -56,6 +56,6 @@ void m0_front__eq_number_put(struct m0_lnet *lnet, struct m0_lnet_eq *eq)
 		return;
 	feq = m0_front__eq_at(lnet, eq->eq_number - 1);
 	M0_ASSERT(feq->feq_eq == eq && eq->eq_users_nr == 0);
-	m0_front__slot_put(&lnet->hm_eq_slots, &feq->feq_slot);
+	m0_front__slot_put(&lnet->fro_eq_slots, &feq->feq_slot);
 	eq->eq_number = 0;
 }

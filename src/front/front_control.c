@@ -8,7 +8,7 @@
 struct m0_front_control *m0_front__control_at(const struct m0_lnet *lnet,
 					      uint32_t              nr)
 {
-	char *chunk = lnet->hm_controls.fss_chunks[nr / M0_FRONT_CHUNK_NR];
+	char *chunk = lnet->fro_controls.fss_chunks[nr / M0_FRONT_CHUNK_NR];
 
 	return (struct m0_front_control *)(void *)chunk +
 	       nr % M0_FRONT_CHUNK_NR;
@@ -21,19 +21,19 @@ int m0_front__control_take(struct m0_lnet *lnet, enum m0_ring_verb verb,
 	int                   rc;
 
 	m0_front__lock(lnet);
-	rc = m0_front__slot_take(lnet, &lnet->hm_controls, M0_RING_CONTROLS,
+	rc = m0_front__slot_take(lnet, &lnet->fro_controls, M0_RING_CONTROLS,
 				 &slot);
 	if (rc == 0)
-		__atomic_add_fetch(&lnet->hm_embed.emb_controls_nr, 1,
+		__atomic_add_fetch(&lnet->fro_embed.emb_controls_nr, 1,
 				   __ATOMIC_RELAXED);
-	m0_mutex_unlock(&lnet->hm_lock);
+	m0_mutex_unlock(&lnet->fro_lock);
 	if (rc != 0)
 		return rc;
 	*ret = m0_front__control_at(lnet, slot->fsl_index);
 	(*ret)->fcl_probe = NULL;
-	(*ret)->fcl_record = M0_RING_RECORD(&lnet->hm_records[M0_RING_CONTROLS],
-					    struct m0_ring_control,
-					    slot->fsl_index);
+	(*ret)->fcl_record =
+		M0_RING_RECORD(&lnet->fro_records[M0_RING_CONTROLS],
+			       struct m0_ring_control, slot->fsl_index);
 	(*ret)->fcl_record->rqc_verb = verb;
 	return 0;
 }
@@ -42,18 +42,18 @@ void m0_front__control_put(struct m0_lnet *lnet, struct m0_front_control *fcl)
 {
 	M0_PRE(!fcl->fcl_place.rgp_waits);
 	m0_front__lock(lnet);
-	m0_front__slot_put(&lnet->hm_controls, &fcl->fcl_slot);
-	m0_mutex_unlock(&lnet->hm_lock);
+	m0_front__slot_put(&lnet->fro_controls, &fcl->fcl_slot);
+	m0_mutex_unlock(&lnet->fro_lock);
 	/* The front may be gone from here on. */
-	__atomic_sub_fetch(&lnet->hm_embed.emb_controls_nr, 1,
+	__atomic_sub_fetch(&lnet->fro_embed.emb_controls_nr, 1,
 			   __ATOMIC_SEQ_CST);
 }
 
 int m0_front__control_post(struct m0_lnet *lnet, struct m0_front_control *fcl)
 {
 	m0_front__lock(lnet);
-	if (lnet->hm_shut) {
-		m0_mutex_unlock(&lnet->hm_lock);
+	if (lnet->fro_shut) {
+		m0_mutex_unlock(&lnet->fro_lock);
 		return -ESHUTDOWN;
 	}
 	m0_front__post_unlock(lnet, M0_RING_CONTROL,
@@ -69,9 +69,9 @@ int m0_front__control_do(struct m0_lnet *lnet, struct m0_front_control *fcl)
 	M0_PRE(fcl->fcl_probe == NULL);
 	if (m0_front__is_inside(lnet)) {
 		/* Nobody else steps. */
-		if (lnet->hm_node == NULL)
+		if (lnet->fro_node == NULL)
 			return -EDEADLK;
-		m0_node_control(lnet->hm_node, fcl->fcl_slot.fsl_index);
+		m0_node_control(lnet->fro_node, fcl->fcl_slot.fsl_index);
 		return fcl->fcl_record->rqc_rc;
 	}
 	(void)m0_semaphore_init(&fcl->fcl_sem, 0);

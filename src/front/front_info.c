@@ -10,12 +10,12 @@ int m0_lnet_get_id(struct m0_lnet *lnet, unsigned i,
 	int rc = -ENOENT;
 
 	m0_front__lock(lnet);
-	if (i < lnet->hm_nids.fns_nr) {
-		id->lp_nid = lnet->hm_nids.fns_nid[i];
+	if (i < lnet->fro_nids.fns_nr) {
+		id->lp_nid = lnet->fro_nids.fns_nid[i];
 		id->lp_pid = M0_LNET_PID_LUSTRE;
 		rc = 0;
 	}
-	m0_mutex_unlock(&lnet->hm_lock);
+	m0_mutex_unlock(&lnet->fro_lock);
 	return rc;
 }
 
@@ -45,8 +45,8 @@ static int dist_near(struct m0_lnet *lnet, const struct m0_lnet_nid *dst,
 	bool     own = m0_front__nid_is_ours(lnet, dst);
 	unsigned i;
 
-	for (i = 0; i < lnet->hm_nids.fns_nr; ++i) {
-		const struct m0_lnet_nid *nid = &lnet->hm_nids.fns_nid[i];
+	for (i = 0; i < lnet->fro_nids.fns_nr; ++i) {
+		const struct m0_lnet_nid *nid = &lnet->fro_nids.fns_nid[i];
 
 		if (own ? !m0_lnet_nid_eq(nid, dst)
 			: m0_lnet_nid_net(nid) != m0_lnet_nid_net(dst) ||
@@ -71,7 +71,7 @@ int m0_lnet_dist(struct m0_lnet *lnet, const struct m0_lnet_nid *dst,
 		return -EHOSTUNREACH;
 	m0_front__lock(lnet);
 	rc = dist_near(lnet, dst, src, order);
-	m0_mutex_unlock(&lnet->hm_lock);
+	m0_mutex_unlock(&lnet->fro_lock);
 	return rc == -ENOENT ? dist_far(lnet, dst, src, order) : rc;
 }
 
@@ -88,7 +88,7 @@ int m0_lnet_probe(struct m0_lnet *lnet, struct m0_lnet_probe *probe)
 	m0_front__lock(lnet);
 	ours = m0_lnet_nid_is_any(&probe->pr_self) ||
 	       m0_front__nid_is_ours(lnet, &probe->pr_self);
-	m0_mutex_unlock(&lnet->hm_lock);
+	m0_mutex_unlock(&lnet->fro_lock);
 	if (m0_lnet_nid_is_any(&probe->pr_nid) || !ours ||
 	    (unsigned)probe->pr_kind > M0_LNET_DISCOVER)
 		return -EINVAL;
@@ -196,11 +196,11 @@ void m0_lnet_stats_get(struct m0_lnet *lnet, struct m0_lnet_stats *st)
 
 	M0_BASSERT(sizeof *st % sizeof(uint64_t) == 0);
 	/* The area has no counters. */
-	if (lnet->hm_node == NULL) {
+	if (lnet->fro_node == NULL) {
 		M0_SET0(st);
 		return;
 	}
-	live = m0_node_counters(lnet->hm_node);
+	live = m0_node_counters(lnet->fro_node);
 	counters_copy((uint64_t *)(void *)st,
 		      (const volatile uint64_t *)(const volatile void *)live,
 		      sizeof *st / sizeof(uint64_t));
@@ -210,10 +210,10 @@ void m0_lnet_stats_get(struct m0_lnet *lnet, struct m0_lnet_stats *st)
 void m0_lnet_stats_reset(struct m0_lnet *lnet)
 {
 	m0_front__lock(lnet);
-	if (lnet->hm_shut ||
-	    __atomic_exchange_n(&lnet->hm_ring->rng_reset, 1, __ATOMIC_RELAXED))
-		m0_mutex_unlock(&lnet->hm_lock);
+	if (lnet->fro_shut || __atomic_exchange_n(&lnet->fro_ring->rng_reset, 1,
+						  __ATOMIC_RELAXED))
+		m0_mutex_unlock(&lnet->fro_lock);
 	else
 		m0_front__post_unlock(lnet, M0_RING_STATS_RESET,
-				      m0_lnet_handle_none, &lnet->hm_reset);
+				      m0_lnet_handle_none, &lnet->fro_reset);
 }

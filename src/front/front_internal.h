@@ -5,7 +5,7 @@
  * (ring/ring.h). Here are also the host of a node in this process and its step
  * (embed.c, step.c, wait.c), which run both sides.
  *
- * Any thread may call the front; hm_lock protects it. The host's strand, or the
+ * Any thread may call the front; fro_lock protects it. The host's strand, or the
  * thread that makes a step of an inline node, delivers what the node tells.
  *
  * Life of the slot of an MD: accepted (fmd_users_nr 1) - its operations come and
@@ -26,7 +26,7 @@
 /** A call of the front that an M0_RING_CALL entry stands for. */
 struct m0_front_call {
 	struct m0_ring_place ca_place;
-	/** In hm_calls. */
+	/** In fro_calls. */
 	struct m0_list_link ca_link;
 	/** Called on the strand. The call may be gone when it returns. */
 	void (*ca_do)(struct m0_lnet *lnet, struct m0_front_call *call);
@@ -42,7 +42,7 @@ struct m0_front_tm {
 	uint32_t            ftm_nr;
 	/** If it is not set, the number is released, and this structure freed. */
 	bool ftm_is_claim;
-	/** For the thread that claims it; under hm_lock. NULL: it has given up. */
+	/** For the thread that claims it; under fro_lock. NULL: it has given up. */
 	struct m0_semaphore *ftm_sem;
 	int                  ftm_status;
 };
@@ -195,7 +195,7 @@ struct m0_front_eq {
 
 /* -- the front ------------------------------------------------------------- */
 
-/** Registered memory, of front_mem.c. Under hm_lock. */
+/** Registered memory, of front_mem.c. Under fro_lock. */
 struct m0_front_mems {
 	/** Regions by address and size. */
 	struct m0_hash hmz_regions;
@@ -218,12 +218,12 @@ enum {
 };
 
 /** A node in this process: the state of its step. The strand's, or that of the
- * thread that holds hm_stepping. */
+ * thread that holds fro_stepping. */
 struct m0_front_embed {
 	struct m0_strand emb_strand;
-	/** Under hm_lock: runners that may have something to post; and atomic: there are. */
+	/** Under fro_lock: runners that may have something to post; and atomic: there are. */
 	struct m0_list emb_behinds;
-	/** Attached, under hm_lock: numbers of transfer machines. */
+	/** Attached, under fro_lock: numbers of transfer machines. */
 	struct m0_list emb_tms;
 	bool           emb_has_behinds;
 	/** Where its thread runs. */
@@ -232,7 +232,7 @@ struct m0_front_embed {
 	bool emb_did;
 	/** The step is m0_lnet_push(). */
 	bool emb_pushes;
-	/** Attached: calls of hm_pump. */
+	/** Attached: calls of fro_pump. */
 	const struct m0_front_apart_ops *emb_apart;
 	/** Atomic; attached: m0_lnet_close() waits. */
 	bool emb_is_closing;
@@ -262,77 +262,77 @@ struct m0_front_nids {
 };
 
 struct m0_lnet {
-	struct m0_lnet_cfg hm_cfg;
-	struct m0_ring    *hm_ring;
+	struct m0_lnet_cfg fro_cfg;
+	struct m0_ring    *fro_ring;
 	/** NULL: the node is in another process. */
-	struct m0_node *hm_node;
+	struct m0_node *fro_node;
 	/** The pump, which takes its place; NULL: none, or there is a node. */
-	struct m0_pump       *hm_pump;
-	struct m0_front_embed hm_embed;
+	struct m0_pump       *fro_pump;
+	struct m0_front_embed fro_embed;
 	/** Records of each kind, on this side. */
-	struct m0_ring_view hm_records[M0_RING_TABLES_NR];
+	struct m0_ring_view fro_records[M0_RING_TABLES_NR];
 	/** Constant: the most operations that the application may have. */
-	unsigned hm_share_max;
+	unsigned fro_share_max;
 
-	/* Under hm_lock. */
-	struct m0_mutex       hm_lock;
-	struct m0_front_nids  hm_nids;
-	struct m0_ring_out    hm_down;
-	struct m0_front_slots hm_mes;
-	struct m0_front_slots hm_mds;
-	struct m0_front_slots hm_ops;
-	struct m0_front_slots hm_eq_slots;
+	/* Under fro_lock. */
+	struct m0_mutex       fro_lock;
+	struct m0_front_nids  fro_nids;
+	struct m0_ring_out    fro_down;
+	struct m0_front_slots fro_mes;
+	struct m0_front_slots fro_mds;
+	struct m0_front_slots fro_ops;
+	struct m0_front_slots fro_eq_slots;
 	/** Long lists of segments. */
-	struct m0_front_slots hm_segs;
-	struct m0_front_slots hm_controls;
+	struct m0_front_slots fro_segs;
+	struct m0_front_slots fro_controls;
 	/** Ended, but an entry that names them still waits for room. */
-	struct m0_front_slot *hm_parked_mes;
-	struct m0_front_slot *hm_parked_mds;
+	struct m0_front_slot *fro_parked_mes;
+	struct m0_front_slot *fro_parked_mds;
 	/** Calls whose entries were posted, oldest first. */
-	struct m0_list hm_calls;
-	struct m0_list hm_eqs;
+	struct m0_list fro_calls;
+	struct m0_list fro_eqs;
 	/** By portal: the place of an entry M0_RING_LAZY. */
-	struct m0_ring_place *hm_lazy;
-	struct m0_front_mems  hm_mems;
+	struct m0_ring_place *fro_lazy;
+	struct m0_front_mems  fro_mems;
 	/** Runners; those to be run. */
-	struct m0_list hm_runners;
-	struct m0_list hm_woken;
+	struct m0_list fro_runners;
+	struct m0_list fro_woken;
 	/** No more operations are taken. */
-	bool hm_shut;
+	bool fro_shut;
 	/** The node is gone; only polled queues keep its memory. */
-	bool hm_dead;
+	bool fro_dead;
 
 	/* Atomic. */
 	/** The node has no thread (yet). */
-	bool hm_inline;
-	/** hm_woken is not empty. */
-	bool hm_has_woken;
+	bool fro_inline;
+	/** fro_woken is not empty. */
+	bool fro_has_woken;
 	/** The runner that is being run. */
-	struct m0_lnet_runner *hm_running;
+	struct m0_lnet_runner *fro_running;
 	/** Inline: somebody steps. */
-	bool hm_stepping;
+	bool fro_stepping;
 	/** Inline: who steps sleeps; m0_lnet_fd was asked for. */
-	bool hm_sleeps;
-	bool hm_has_fd;
+	bool fro_sleeps;
+	bool fro_has_fd;
 
 	/* The strand's, as it delivers. */
-	struct m0_ring_in hm_up;
+	struct m0_ring_in fro_up;
 	/** By number; the node makes the records. */
-	struct m0_ring_view hm_incomings;
-	/** Records of incoming messages that were returned so far; hm_lock. */
-	uint32_t hm_returned_nr;
+	struct m0_ring_view fro_incomings;
+	/** Records of incoming messages that were returned so far; fro_lock. */
+	uint32_t fro_returned_nr;
 	/** Told by callback: their slots are not free yet. */
-	struct m0_ring_entry hm_told[M0_FRONT_TOLD_MAX];
-	unsigned             hm_told_nr;
+	struct m0_ring_entry fro_notified[M0_FRONT_TOLD_MAX];
+	unsigned             fro_notified_nr;
 	/** When a runner is due. */
-	m0_time_t hm_run_at;
+	m0_time_t fro_run_at;
 
-	struct m0_ring_place hm_close;
-	struct m0_ring_place hm_reset;
+	struct m0_ring_place fro_close;
+	struct m0_ring_place fro_reset;
 };
 
 /**
- * Any field that both sides look at without hm_lock. In one order for all: who
+ * Any field that both sides look at without fro_lock. In one order for all: who
  * sets one and then gets another is seen, or sees.
  */
 #define M0_FRONT_GET(field) __atomic_load_n(&(field), __ATOMIC_SEQ_CST)
@@ -342,54 +342,54 @@ struct m0_lnet {
 static inline struct m0_front_me *m0_front__me_at(const struct m0_lnet *lnet,
 						  uint32_t              nr)
 {
-	char *chunk = lnet->hm_mes.fss_chunks[nr / M0_FRONT_CHUNK_NR];
+	char *chunk = lnet->fro_mes.fss_chunks[nr / M0_FRONT_CHUNK_NR];
 
 	return (struct m0_front_me *)(void *)chunk + nr % M0_FRONT_CHUNK_NR;
 }
 static inline struct m0_front_md *m0_front__md_at(const struct m0_lnet *lnet,
 						  uint32_t              nr)
 {
-	char *chunk = lnet->hm_mds.fss_chunks[nr / M0_FRONT_CHUNK_NR];
+	char *chunk = lnet->fro_mds.fss_chunks[nr / M0_FRONT_CHUNK_NR];
 
 	return (struct m0_front_md *)(void *)chunk + nr % M0_FRONT_CHUNK_NR;
 }
 static inline struct m0_front_op *m0_front__op_at(const struct m0_lnet *lnet,
 						  uint32_t              nr)
 {
-	char *chunk = lnet->hm_ops.fss_chunks[nr / M0_FRONT_CHUNK_NR];
+	char *chunk = lnet->fro_ops.fss_chunks[nr / M0_FRONT_CHUNK_NR];
 
 	return (struct m0_front_op *)(void *)chunk + nr % M0_FRONT_CHUNK_NR;
 }
 static inline struct m0_front_eq *m0_front__eq_at(const struct m0_lnet *lnet,
 						  uint32_t              nr)
 {
-	char *chunk = lnet->hm_eq_slots.fss_chunks[nr / M0_FRONT_CHUNK_NR];
+	char *chunk = lnet->fro_eq_slots.fss_chunks[nr / M0_FRONT_CHUNK_NR];
 
 	return (struct m0_front_eq *)(void *)chunk + nr % M0_FRONT_CHUNK_NR;
 }
 static inline struct m0_ring_me *m0_front__me_record(const struct m0_lnet *lnet,
 						     uint32_t              nr)
 {
-	return M0_RING_RECORD(&lnet->hm_records[M0_RING_MES], struct m0_ring_me,
-			      nr);
+	return M0_RING_RECORD(&lnet->fro_records[M0_RING_MES],
+			      struct m0_ring_me, nr);
 }
 static inline struct m0_ring_md *m0_front__md_record(const struct m0_lnet *lnet,
 						     uint32_t              nr)
 {
-	return M0_RING_RECORD(&lnet->hm_records[M0_RING_MDS], struct m0_ring_md,
-			      nr);
+	return M0_RING_RECORD(&lnet->fro_records[M0_RING_MDS],
+			      struct m0_ring_md, nr);
 }
 static inline struct m0_ring_op *m0_front__op_record(const struct m0_lnet *lnet,
 						     uint32_t              nr)
 {
-	return M0_RING_RECORD(&lnet->hm_records[M0_RING_OPS], struct m0_ring_op,
-			      nr);
+	return M0_RING_RECORD(&lnet->fro_records[M0_RING_OPS],
+			      struct m0_ring_op, nr);
 }
 static inline struct m0_ring_eq *m0_front__eq_record(const struct m0_lnet *lnet,
 						     uint32_t              nr)
 {
-	return M0_RING_RECORD(&lnet->hm_records[M0_RING_EQS], struct m0_ring_eq,
-			      nr);
+	return M0_RING_RECORD(&lnet->fro_records[M0_RING_EQS],
+			      struct m0_ring_eq, nr);
 }
 
 /* -- front_invariant.c ----------------------------------------------------- */
@@ -403,7 +403,7 @@ bool m0_front__invariant(const struct m0_lnet *lnet);
 
 void m0_front__lock(struct m0_lnet *lnet);
 /**
- * Posts an entry and releases hm_lock, then has the node look, unless this is the
+ * Posts an entry and releases fro_lock, then has the node look, unless this is the
  * strand.
  */
 void m0_front__post_unlock(struct m0_lnet *lnet, enum m0_ring_opcode opcode,
@@ -411,16 +411,16 @@ void m0_front__post_unlock(struct m0_lnet *lnet, enum m0_ring_opcode opcode,
 			   struct m0_ring_place *place);
 /** Posts a request. `call` has its ca_do. */
 void m0_front__call_unlock(struct m0_lnet *lnet, struct m0_front_call *call);
-/** hm_lock is held: something other than an entry is there to be taken. */
+/** fro_lock is held: something other than an entry is there to be taken. */
 void m0_front__posted_unlock(struct m0_lnet *lnet);
-/** Without hm_lock: the node shall make a step. */
+/** Without fro_lock: the node shall make a step. */
 void m0_front__wake(struct m0_lnet *lnet);
 /** Is this thread inside a step of the node? */
 bool m0_front__is_inside(const struct m0_lnet *lnet);
 /** Has the front posted something that the node has not looked for? */
 static inline bool m0_front__is_posted(const struct m0_lnet *lnet)
 {
-	return M0_FRONT_GET(lnet->hm_ring->rng_down.rqu_bell) != 0;
+	return M0_FRONT_GET(lnet->fro_ring->rng_down.rqu_bell) != 0;
 }
 /** Strand: gives entries that wait the room that there is now. */
 void m0_front__refill(struct m0_lnet *lnet);
@@ -472,12 +472,12 @@ void m0_front__answered(struct m0_lnet *lnet, uint32_t nr);
 /* -- grow.c ---------------------------------------------------------------- */
 
 /**
- * Makes a chunk of slots, records and the node's structs. hm_lock is held, and
+ * Makes a chunk of slots, records and the node's structs. fro_lock is held, and
  * released meanwhile. @retval -ENOMEM, -ESHUTDOWN
  */
 int m0_front__grow(struct m0_lnet *lnet, struct m0_front_slots *slots,
 		   enum m0_ring_table table);
-/** As m0_front__grow(), and keeps hm_lock. @return false: no memory, or no room. */
+/** As m0_front__grow(), and keeps fro_lock. @return false: no memory, or no room. */
 bool m0_front__grow_locked(struct m0_lnet *lnet, struct m0_front_slots *slots,
 			   enum m0_ring_table table);
 /** Strand: makes a chunk for incoming messages. @return false: no memory. */
@@ -486,9 +486,9 @@ bool m0_front__incomings_grow(struct m0_lnet *lnet);
 void m0_front__records_free(struct m0_lnet *lnet);
 int  m0_front__records_init(struct m0_lnet *lnet);
 
-/* -- me_md.c, move.c, front_told.c: hm_lock is held ------------------------- */
+/* -- me_md.c, move.c, front_notified.c: fro_lock is held ------------------------- */
 
-/** The MD, if it has neither ended nor been unlinked; hm_lock is held. */
+/** The MD, if it has neither ended nor been unlinked; fro_lock is held. */
 struct m0_front_md *m0_front__md_find(struct m0_lnet       *lnet,
 				      struct m0_lnet_handle handle);
 bool                m0_front__nid_is_ours(const struct m0_lnet     *lnet,
@@ -503,7 +503,7 @@ bool m0_front__op_put(struct m0_lnet *lnet, struct m0_front_op *fop);
 /** The record of an incoming message is the node's again; as op_put. */
 bool m0_front__incoming_put(struct m0_lnet *lnet, uint32_t nr);
 /**
- * Takes a slot, having it made if need be: releases hm_lock meanwhile.
+ * Takes a slot, having it made if need be: releases fro_lock meanwhile.
  * @retval -ESHUTDOWN, -ENOSPC, -ENOMEM
  */
 int m0_front__slot_take(struct m0_lnet *lnet, struct m0_front_slots *slots,
@@ -516,7 +516,7 @@ int m0_front__md_make(struct m0_lnet *lnet, struct m0_front_slot *slot,
 		      const struct m0_lnet_md_attr *attr,
 		      struct m0_front_md          **ret);
 /**
- * Checks the attributes of an MD to be bound; hm_lock need not be held.
+ * Checks the attributes of an MD to be bound; fro_lock need not be held.
  * @retval -EINVAL, -ENOSPC
  */
 int m0_front__md_bind_check(struct m0_lnet               *lnet,
@@ -525,14 +525,14 @@ int m0_front__md_bind_check(struct m0_lnet               *lnet,
  * Takes what has been told, if there is any and nobody else steps, for the sake of
  * the slots that it has. @return false  nothing was taken.
  */
-bool m0_front__told_take(struct m0_lnet *lnet);
-/** Strand, without hm_lock: the same. */
-void m0_front__told_give(struct m0_lnet *lnet);
+bool m0_front__notified_take(struct m0_lnet *lnet);
+/** Strand, without fro_lock: the same. */
+void m0_front__notified_give(struct m0_lnet *lnet);
 /** Nobody waits for it, so it is done when what it has led to has left. */
-static inline void m0_front__told_end(struct m0_lnet *lnet)
+static inline void m0_front__notified_end(struct m0_lnet *lnet)
 {
-	if (lnet->hm_told_nr > 0)
-		m0_front__told_give(lnet);
+	if (lnet->fro_notified_nr > 0)
+		m0_front__notified_give(lnet);
 }
 
 /* -- wait.c, step.c -------------------------------------------------------- */
@@ -548,7 +548,7 @@ bool m0_front__wait(struct m0_lnet *lnet, struct m0_semaphore *sem,
 /* -- eq_number.c ----------------------------------------------------------- */
 
 /**
- * Gives the queue a number if there is one and memory for it. hm_lock is held, and
+ * Gives the queue a number if there is one and memory for it. fro_lock is held, and
  * released meanwhile.
  */
 void m0_front__eq_number_take(struct m0_lnet *lnet, struct m0_lnet_eq *eq);
@@ -558,14 +558,14 @@ void m0_front__eq_number_take(struct m0_lnet *lnet, struct m0_lnet_eq *eq);
  * @return -ENOMEM
  */
 int m0_front__eq_number_make(struct m0_lnet *lnet, struct m0_lnet_eq *eq);
-/** hm_lock is held. */
+/** fro_lock is held. */
 void m0_front__eq_number_put(struct m0_lnet *lnet, struct m0_lnet_eq *eq);
 
 /* -- eq.c ------------------------------------------------------------------ */
 
 /** Delivers what the node has posted so far. @return true if there was any. */
 bool m0_front__deliver(struct m0_lnet *lnet);
-/** The node is closed: queues that need nothing of it are let go. hm_lock. */
+/** The node is closed: queues that need nothing of it are let go. fro_lock. */
 void m0_front__eqs_leave(struct m0_lnet *lnet);
 
 /* -- runner.c -------------------------------------------------------------- */
@@ -575,11 +575,11 @@ bool m0_front__runners_run(struct m0_lnet *lnet, m0_time_t now);
 /** Has a runner something to post? Those that have are run in this pass. The strand. */
 bool m0_front__is_behind(struct m0_lnet *lnet);
 
-/** Bytes of hm_ring. */
+/** Bytes of fro_ring. */
 static inline size_t m0_front__ring_bytes(const struct m0_lnet *lnet)
 {
-	return sizeof *lnet->hm_ring +
-	       lnet->hm_cfg.lc_portals_nr * sizeof lnet->hm_ring->rng_lazy[0];
+	return sizeof *lnet->fro_ring +
+	       lnet->fro_cfg.lc_portals_nr * sizeof lnet->fro_ring->rng_lazy[0];
 }
 
 /* -- close.c, front_free.c ------------------------------------------------- */
@@ -623,7 +623,7 @@ void m0_front_detach(struct m0_lnet *lnet);
 /* -- front_mem.c ----------------------------------------------------------- */
 
 /**
- * Fills the memory of an MD of a front whose node is in another process. hm_lock.
+ * Fills the memory of an MD of a front whose node is in another process. fro_lock.
  * @retval -EFAULT  some of it is not registered.
  * @retval -ENOSPC  no record is left for a long list.
  */

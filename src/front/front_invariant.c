@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Invariants of what has a slot while it is in use, with hm_lock, and of the front. */
+/* Invariants of what has a slot while it is in use, with fro_lock, and of the front. */
 #include "front/front_internal.h"
 
 bool m0_front__me_invariant(const struct m0_front_me *fme)
@@ -25,7 +25,7 @@ bool m0_front__op_invariant(const struct m0_front_op *fop)
 
 bool m0_front__invariant(const struct m0_lnet *lnet)
 {
-	/* The strand's fields only: it does not have hm_lock. */
-	return lnet->hm_ring != NULL && lnet->hm_share_max > 0 &&
-	       lnet->hm_told_nr < M0_FRONT_TOLD_MAX;
+	/* The strand's fields only: it does not have fro_lock. */
+	return lnet->fro_ring != NULL && lnet->fro_share_max > 0 &&
+	       lnet->fro_notified_nr < M0_FRONT_TOLD_MAX;
 }

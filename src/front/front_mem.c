@@ -22,7 +22,7 @@ struct mem_key {
 };
 
 struct front_mem {
-	/* Under hm_lock. */
+	/* Under fro_lock. */
 	struct mem_key      hmr_key;
 	struct m0_hash_link hmr_link;
 	/** In hmz_all. */
@@ -48,8 +48,8 @@ struct front_mem {
 
 void m0_front__mems_init(struct m0_lnet *lnet)
 {
-	m0_hash_init(&lnet->hm_mems.hmz_regions);
-	m0_list_init(&lnet->hm_mems.hmz_all);
+	m0_hash_init(&lnet->fro_mems.hmz_regions);
+	m0_list_init(&lnet->fro_mems.hmz_all);
 }
 
 static bool is_part(const struct front_mem *mem)
@@ -66,14 +66,14 @@ static void mem_add_do(struct m0_lnet *lnet, struct m0_front_call *call)
 {
 	struct front_mem *mem = container_of(call, struct front_mem, hmr_add);
 
-	if (lnet->hm_pump != NULL)
-		lnet->hm_embed.emb_apart->fao_region_do(
-			lnet->hm_pump, true, mem->hmr_mem.nmm_mem.lme_region,
+	if (lnet->fro_pump != NULL)
+		lnet->fro_embed.emb_apart->fao_region_do(
+			lnet->fro_pump, true, mem->hmr_mem.nmm_mem.lme_region,
 			mem->hmr_mem.nmm_mem.lme_bytes);
 	else if (mem->hmr_is_gone)
 		m0_free(mem);
 	else
-		m0_node_mem_add(lnet->hm_node, &mem->hmr_mem);
+		m0_node_mem_add(lnet->fro_node, &mem->hmr_mem);
 }
 
 static void mem_del_do(struct m0_lnet *lnet, struct m0_front_call *call)
@@ -81,13 +81,13 @@ static void mem_del_do(struct m0_lnet *lnet, struct m0_front_call *call)
 	struct front_mem *mem = container_of(call, struct front_mem, hmr_del);
 	struct m0_semaphore *sem = mem->hmr_sem;
 
-	if (lnet->hm_pump != NULL) {
-		lnet->hm_embed.emb_apart->fao_region_do(
-			lnet->hm_pump, false, mem->hmr_mem.nmm_mem.lme_region,
+	if (lnet->fro_pump != NULL) {
+		lnet->fro_embed.emb_apart->fao_region_do(
+			lnet->fro_pump, false, mem->hmr_mem.nmm_mem.lme_region,
 			0);
 		return;
 	}
-	m0_node_mem_del(lnet->hm_node, &mem->hmr_mem);
+	m0_node_mem_del(lnet->fro_node, &mem->hmr_mem);
 	m0_free(mem);
 	if (sem != NULL)
 		m0_semaphore_up(sem);
@@ -95,7 +95,7 @@ static void mem_del_do(struct m0_lnet *lnet, struct m0_front_call *call)
 
 void m0_front__mems_fini(struct m0_lnet *lnet)
 {
-	struct m0_hash      *regions = &lnet->hm_mems.hmz_regions;
+	struct m0_hash      *regions = &lnet->fro_mems.hmz_regions;
 	struct m0_hash_link *link;
 
 	while ((link = m0_hash_first(regions)) != NULL) {
@@ -109,7 +109,7 @@ void m0_front__mems_fini(struct m0_lnet *lnet)
 		m0_free(mem);
 	}
 	m0_hash_fini(regions);
-	m0_free0(&lnet->hm_mems.hmz_sorted);
+	m0_free0(&lnet->fro_mems.hmz_sorted);
 }
 
 /* ---------------------------------------------------------------- sorted -- */
@@ -132,7 +132,7 @@ static size_t rank_of(const struct m0_front_mems *mems, const void *addr)
 	return low;
 }
 
-/* hm_lock is held. */
+/* fro_lock is held. */
 static int sorted_add(struct m0_front_mems *mems, struct front_mem *mem)
 {
 	size_t             nr = mems->hmz_sorted_nr;
@@ -157,7 +157,7 @@ static int sorted_add(struct m0_front_mems *mems, struct front_mem *mem)
 	return 0;
 }
 
-/* hm_lock is held. */
+/* fro_lock is held. */
 static void sorted_del(struct m0_front_mems *mems, struct front_mem *mem)
 {
 	size_t rank = rank_of(mems, mem->hmr_key.mek_addr);
@@ -176,27 +176,27 @@ static struct front_mem *find(const struct m0_lnet *lnet,
 			      const struct mem_key *key)
 {
 	struct m0_hash_link *link =
-		m0_hash_find(&lnet->hm_mems.hmz_regions, key, sizeof *key);
+		m0_hash_find(&lnet->fro_mems.hmz_regions, key, sizeof *key);
 
 	return link == NULL ? NULL
 			    : container_of(link, struct front_mem, hmr_link);
 }
 
-/* The number of a region; hm_lock is held. */
+/* The number of a region; fro_lock is held. */
 static int region_name(struct m0_lnet *lnet, struct front_mem *mem)
 {
-	struct m0_front_mems *mems = &lnet->hm_mems;
+	struct m0_front_mems *mems = &lnet->fro_mems;
 	uint32_t              nr;
 
-	M0_PRE_EX(m0_mutex_is_locked(&lnet->hm_lock));
+	M0_PRE_EX(m0_mutex_is_locked(&lnet->fro_lock));
 	if (is_part(mem)) {
 		mem->hmr_mem.nmm_mem.lme_region =
 			find(lnet, &mem->hmr_base)->hmr_mem.nmm_mem.lme_region;
 		return 0;
 	}
-	if (lnet->hm_pump != NULL) {
-		nr = lnet->hm_embed.emb_apart->fao_region_take(lnet->hm_pump,
-							       mem);
+	if (lnet->fro_pump != NULL) {
+		nr = lnet->fro_embed.emb_apart->fao_region_take(lnet->fro_pump,
+								mem);
 		mem->hmr_mem.nmm_mem.lme_region = nr;
 		return nr == 0 ? -ENOSPC : 0;
 	}
@@ -207,15 +207,15 @@ static int region_name(struct m0_lnet *lnet, struct front_mem *mem)
 	return 0;
 }
 
-/* hm_lock is held. `mem` is new; posts it if *ret is it. */
+/* fro_lock is held. `mem` is new; posts it if *ret is it. */
 static int mem_use(struct m0_lnet *lnet, struct front_mem *mem,
 		   struct front_mem **ret)
 {
-	struct m0_front_mems *mems = &lnet->hm_mems;
+	struct m0_front_mems *mems = &lnet->fro_mems;
 	int                   rc;
 
 	M0_PRE(mem->hmr_users_nr == 1);
-	if (lnet->hm_shut)
+	if (lnet->fro_shut)
 		return -ESHUTDOWN;
 	*ret = find(lnet, &mem->hmr_key);
 	if (*ret != NULL) {
@@ -228,11 +228,11 @@ static int mem_use(struct m0_lnet *lnet, struct front_mem *mem,
 			 sizeof mem->hmr_key);
 	if (rc != 0)
 		return rc;
-	if (lnet->hm_node == NULL)
+	if (lnet->fro_node == NULL)
 		rc = sorted_add(mems, mem);
 	if (rc == 0) {
 		rc = region_name(lnet, mem);
-		if (rc != 0 && lnet->hm_node == NULL)
+		if (rc != 0 && lnet->fro_node == NULL)
 			sorted_del(mems, mem);
 	}
 	if (rc != 0) {
@@ -249,7 +249,7 @@ static int mem_use(struct m0_lnet *lnet, struct front_mem *mem,
 static bool seg_find(const struct m0_lnet *lnet, const void *addr,
 		     m0_bcount_t bytes, struct m0_ring_seg *ret)
 {
-	const struct m0_front_mems *mems = &lnet->hm_mems;
+	const struct m0_front_mems *mems = &lnet->fro_mems;
 	const struct front_mem     *mem;
 	uintptr_t                   at = (uintptr_t)addr;
 	size_t                      rank = rank_of(mems, addr);
@@ -295,14 +295,14 @@ int m0_front__segs_fill(struct m0_lnet *lnet, struct m0_front_md *fmd,
 	M0_PRE(vec->ov_vec.v_nr <= M0_LNET_MD_SEGS_MAX);
 	record->rmd_vec = 0;
 	if (segs_used(vec) > M0_RING_SEGS_NR) {
-		fmd->fmd_segs = m0_front__slot_get(&lnet->hm_segs);
-		if (fmd->fmd_segs == NULL && lnet->hm_pump != NULL &&
-		    m0_front__grow_locked(lnet, &lnet->hm_segs, M0_RING_SEGS))
-			fmd->fmd_segs = m0_front__slot_get(&lnet->hm_segs);
+		fmd->fmd_segs = m0_front__slot_get(&lnet->fro_segs);
+		if (fmd->fmd_segs == NULL && lnet->fro_pump != NULL &&
+		    m0_front__grow_locked(lnet, &lnet->fro_segs, M0_RING_SEGS))
+			fmd->fmd_segs = m0_front__slot_get(&lnet->fro_segs);
 		if (fmd->fmd_segs == NULL)
 			return -ENOSPC;
 		record->rmd_long = fmd->fmd_segs->fsl_index;
-		segs = M0_RING_RECORD(&lnet->hm_records[M0_RING_SEGS],
+		segs = M0_RING_RECORD(&lnet->fro_records[M0_RING_SEGS],
 				      struct m0_ring_segs, record->rmd_long)
 			       ->rgl_seg;
 	}
@@ -323,8 +323,8 @@ int m0_front__segs_fill(struct m0_lnet *lnet, struct m0_front_md *fmd,
 /* Returns the memory that the server has for a segment. */
 static char *seg_at(const struct m0_lnet *lnet, const struct m0_ring_seg *seg)
 {
-	const struct front_mem *mem = lnet->hm_embed.emb_apart->fao_region_of(
-		lnet->hm_pump, seg->rsg_region);
+	const struct front_mem *mem = lnet->fro_embed.emb_apart->fao_region_of(
+		lnet->fro_pump, seg->rsg_region);
 
 	return (char *)mem->hmr_key.mek_addr + seg->rsg_offset;
 }
@@ -339,12 +339,12 @@ void m0_front__shadow_copy(struct m0_lnet *lnet, uint32_t md, uint64_t offset,
 	uint64_t                  nr;
 	uint32_t                  i;
 
-	if (M0_FRONT_GET(lnet->hm_mems.hmz_shadows_nr) == 0 ||
+	if (M0_FRONT_GET(lnet->fro_mems.hmz_shadows_nr) == 0 ||
 	    offset > record->rmd_length)
 		return;
 	bytes = min64u(bytes, record->rmd_length - offset);
 	if (record->rmd_segs_nr > M0_RING_SEGS_NR)
-		segs = M0_RING_RECORD(&lnet->hm_records[M0_RING_SEGS],
+		segs = M0_RING_RECORD(&lnet->fro_records[M0_RING_SEGS],
 				      struct m0_ring_segs, record->rmd_long)
 			       ->rgl_seg;
 	for (i = 0; bytes > 0 && i < vec->ov_vec.v_nr; ++i) {
@@ -377,9 +377,9 @@ void m0_front__mem_result(struct m0_lnet *lnet, void *arg, uint32_t nr,
 		return;
 	/* With an error the server has it still, and its number stays. */
 	if (status == 0 || status == -ENOENT || status == -ESHUTDOWN)
-		lnet->hm_embed.emb_apart->fao_region_put(lnet->hm_pump, nr);
+		lnet->fro_embed.emb_apart->fao_region_put(lnet->fro_pump, nr);
 	m0_free(mem);
-	__atomic_sub_fetch(&lnet->hm_mems.hmz_leaving_nr, 1, __ATOMIC_RELEASE);
+	__atomic_sub_fetch(&lnet->fro_mems.hmz_leaving_nr, 1, __ATOMIC_RELEASE);
 }
 
 /* One use less of a region that the server does not have. */
@@ -391,15 +391,15 @@ static void region_undo(struct m0_lnet *lnet, struct front_mem *mem)
 	m0_front__lock(lnet);
 	last = --mem->hmr_users_nr == 0;
 	if (last) {
-		m0_hash_del(&lnet->hm_mems.hmz_regions, &mem->hmr_link);
+		m0_hash_del(&lnet->fro_mems.hmz_regions, &mem->hmr_link);
 		m0_list_del(&mem->hmr_all);
-		sorted_del(&lnet->hm_mems, mem);
+		sorted_del(&lnet->fro_mems, mem);
 	}
-	m0_mutex_unlock(&lnet->hm_lock);
+	m0_mutex_unlock(&lnet->fro_lock);
 	if (!last)
 		return;
-	lnet->hm_embed.emb_apart->fao_region_put(
-		lnet->hm_pump, mem->hmr_mem.nmm_mem.lme_region);
+	lnet->fro_embed.emb_apart->fao_region_put(
+		lnet->fro_pump, mem->hmr_mem.nmm_mem.lme_region);
 	m0_free(mem);
 }
 
@@ -413,9 +413,9 @@ static int region_register(struct m0_lnet *lnet, struct front_mem *mem)
 	const struct m0_lnd_mem *lme = &mem->hmr_mem.nmm_mem;
 	int                      rc;
 
-	M0_PRE(lnet->hm_pump != NULL && lme->lme_region != 0);
-	rc = lnet->hm_embed.emb_apart->fao_region_share(
-		lnet->hm_pump, lme->lme_region, lme->lme_addr, lme->lme_bytes);
+	M0_PRE(lnet->fro_pump != NULL && lme->lme_region != 0);
+	rc = lnet->fro_embed.emb_apart->fao_region_share(
+		lnet->fro_pump, lme->lme_region, lme->lme_addr, lme->lme_bytes);
 	if (rc != 0) {
 		region_undo(lnet, mem);
 		return rc;
@@ -429,7 +429,7 @@ static int region_register(struct m0_lnet *lnet, struct front_mem *mem)
  * The number stays until then. */
 static void region_deregister(struct m0_lnet *lnet, struct front_mem *mem)
 {
-	__atomic_add_fetch(&lnet->hm_mems.hmz_leaving_nr, 1, __ATOMIC_RELAXED);
+	__atomic_add_fetch(&lnet->fro_mems.hmz_leaving_nr, 1, __ATOMIC_RELAXED);
 	m0_front__lock(lnet);
 	m0_front__call_unlock(lnet, &mem->hmr_del);
 }
@@ -441,7 +441,7 @@ static bool leaving_wait(struct m0_lnet *lnet, m0_time_t until)
 	struct m0_semaphore never;
 	m0_time_t           now = m0_time_now();
 
-	if (__atomic_load_n(&lnet->hm_mems.hmz_leaving_nr, __ATOMIC_ACQUIRE) ==
+	if (__atomic_load_n(&lnet->fro_mems.hmz_leaving_nr, __ATOMIC_ACQUIRE) ==
 		    0 ||
 	    m0_strand_current() != NULL || now >= until)
 		return false;
@@ -481,20 +481,20 @@ static int whole_try(struct m0_lnet *lnet, void *addr, size_t bytes)
 		return -ENOMEM;
 	m0_front__lock(lnet);
 	rc = mem_use(lnet, mem, &used);
-	if (used == mem && lnet->hm_pump != NULL) {
-		m0_mutex_unlock(&lnet->hm_lock);
+	if (used == mem && lnet->fro_pump != NULL) {
+		m0_mutex_unlock(&lnet->fro_lock);
 		return region_register(lnet, mem);
 	}
 	/* The node of another process was told by who shares the memory. */
-	if (used == mem && lnet->hm_node == NULL) {
-		m0_mutex_unlock(&lnet->hm_lock);
+	if (used == mem && lnet->fro_node == NULL) {
+		m0_mutex_unlock(&lnet->fro_lock);
 		return 0;
 	}
 	if (used == mem) {
 		m0_front__call_unlock(lnet, &mem->hmr_add);
 		return 0;
 	}
-	m0_mutex_unlock(&lnet->hm_lock);
+	m0_mutex_unlock(&lnet->fro_lock);
 	m0_free(mem);
 	return rc;
 }
@@ -546,7 +546,7 @@ static void part_free(struct m0_lnet *lnet, struct front_mem *mem)
 	m0_lnet_mem_deregister(lnet, mem->hmr_base.mek_addr,
 			       mem->hmr_base.mek_bytes);
 	if (mem->hmr_shadow != NULL)
-		__atomic_sub_fetch(&lnet->hm_mems.hmz_shadows_nr, 1,
+		__atomic_sub_fetch(&lnet->fro_mems.hmz_shadows_nr, 1,
 				   __ATOMIC_RELEASE);
 	shadow_free(mem);
 	m0_free(mem);
@@ -568,11 +568,11 @@ static int part_register(struct m0_lnet *lnet, void *addr, size_t bytes)
 		return rc;
 	}
 	if (mem->hmr_shadow != NULL)
-		__atomic_add_fetch(&lnet->hm_mems.hmz_shadows_nr, 1,
+		__atomic_add_fetch(&lnet->fro_mems.hmz_shadows_nr, 1,
 				   __ATOMIC_RELEASE);
 	m0_front__lock(lnet);
 	rc = mem_use(lnet, mem, &used);
-	m0_mutex_unlock(&lnet->hm_lock);
+	m0_mutex_unlock(&lnet->fro_lock);
 	/* Another thread was faster, or there is no memory. */
 	if (used != mem)
 		part_free(lnet, mem);
@@ -585,8 +585,8 @@ int m0_lnet_mem_register(struct m0_lnet *lnet, void *addr, size_t bytes)
 
 	if (bytes == 0)
 		return -EINVAL;
-	if (lnet->hm_pump == NULL ||
-	    !lnet->hm_embed.emb_apart->fao_is_far(lnet->hm_pump) ||
+	if (lnet->fro_pump == NULL ||
+	    !lnet->fro_embed.emb_apart->fao_is_far(lnet->fro_pump) ||
 	    (base_of(addr, bytes, &base) && base.mek_addr == addr &&
 	     base.mek_bytes == bytes))
 		return whole_register(lnet, addr, bytes);
@@ -600,7 +600,7 @@ static void inside_del(struct m0_lnet *lnet, struct front_mem *mem)
 		mem->hmr_is_gone = true;
 		return;
 	}
-	m0_node_mem_del(lnet->hm_node, &mem->hmr_mem);
+	m0_node_mem_del(lnet->fro_node, &mem->hmr_mem);
 	m0_free(mem);
 }
 
@@ -609,32 +609,32 @@ void m0_lnet_mem_deregister(struct m0_lnet *lnet, void *addr, size_t bytes)
 	struct mem_key      key = { addr, bytes };
 	struct m0_semaphore sem;
 	struct front_mem   *mem;
-	bool                waits = lnet->hm_node != NULL &&
-		     M0_FRONT_GET(lnet->hm_node->nod_mems_are_wanted);
+	bool                waits = lnet->fro_node != NULL &&
+		     M0_FRONT_GET(lnet->fro_node->nod_mems_are_wanted);
 
 	m0_front__lock(lnet);
 	mem = find(lnet, &key);
 	M0_PRE(mem != NULL && mem->hmr_users_nr > 0);
 	/* A close deregisters what is left. */
-	if (--mem->hmr_users_nr > 0 || lnet->hm_shut) {
-		m0_mutex_unlock(&lnet->hm_lock);
+	if (--mem->hmr_users_nr > 0 || lnet->fro_shut) {
+		m0_mutex_unlock(&lnet->fro_lock);
 		return;
 	}
-	m0_hash_del(&lnet->hm_mems.hmz_regions, &mem->hmr_link);
+	m0_hash_del(&lnet->fro_mems.hmz_regions, &mem->hmr_link);
 	m0_list_del(&mem->hmr_all);
-	if (lnet->hm_node == NULL) {
-		sorted_del(&lnet->hm_mems, mem);
-		m0_mutex_unlock(&lnet->hm_lock);
+	if (lnet->fro_node == NULL) {
+		sorted_del(&lnet->fro_mems, mem);
+		m0_mutex_unlock(&lnet->fro_lock);
 		if (is_part(mem))
 			part_free(lnet, mem);
-		else if (lnet->hm_pump != NULL)
+		else if (lnet->fro_pump != NULL)
 			region_deregister(lnet, mem);
 		else
 			m0_free(mem);
 		return;
 	}
 	if (m0_front__is_inside(lnet)) {
-		m0_mutex_unlock(&lnet->hm_lock);
+		m0_mutex_unlock(&lnet->fro_lock);
 		inside_del(lnet, mem);
 		return;
 	}

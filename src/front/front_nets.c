@@ -43,14 +43,14 @@ int m0_front__nids_renew(struct m0_lnet *lnet)
 	}
 	m0_front__lock(lnet);
 	/* The number of changes may wrap around. */
-	if (lnet->hm_nids.fns_nr == 0 ||
-	    (int32_t)(version - lnet->hm_nids.fns_version) > 0) {
-		memcpy(lnet->hm_nids.fns_nid, nids, bytes);
-		lnet->hm_nids.fns_nr =
-			(unsigned)(bytes / sizeof lnet->hm_nids.fns_nid[0]);
-		lnet->hm_nids.fns_version = version;
+	if (lnet->fro_nids.fns_nr == 0 ||
+	    (int32_t)(version - lnet->fro_nids.fns_version) > 0) {
+		memcpy(lnet->fro_nids.fns_nid, nids, bytes);
+		lnet->fro_nids.fns_nr =
+			(unsigned)(bytes / sizeof lnet->fro_nids.fns_nid[0]);
+		lnet->fro_nids.fns_version = version;
 	}
-	m0_mutex_unlock(&lnet->hm_lock);
+	m0_mutex_unlock(&lnet->fro_lock);
 	m0_free(nids);
 	return 0;
 }

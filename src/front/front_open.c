@@ -14,13 +14,13 @@ int m0_front__ring_make(struct m0_lnet *lnet)
 {
 	size_t bytes = m0_front__ring_bytes(lnet);
 
-	M0_PRE(lnet->hm_ring == NULL && lnet->hm_node == NULL);
-	lnet->hm_ring = m0_alloc_aligned(bytes, 6);
-	if (lnet->hm_ring == NULL)
+	M0_PRE(lnet->fro_ring == NULL && lnet->fro_node == NULL);
+	lnet->fro_ring = m0_alloc_aligned(bytes, 6);
+	if (lnet->fro_ring == NULL)
 		return -ENOMEM;
-	memset(lnet->hm_ring, 0, bytes);
-	m0_ring_out_init(&lnet->hm_down, &lnet->hm_ring->rng_down);
-	m0_ring_in_init(&lnet->hm_up, &lnet->hm_ring->rng_up);
+	memset(lnet->fro_ring, 0, bytes);
+	m0_ring_out_init(&lnet->fro_down, &lnet->fro_ring->rng_down);
+	m0_ring_in_init(&lnet->fro_up, &lnet->fro_ring->rng_up);
 	return 0;
 }
 
@@ -32,35 +32,35 @@ static uint32_t bound(uint32_t nr, uint32_t max)
 
 int m0_front__slots_make(struct m0_lnet *lnet, uint32_t max)
 {
-	const struct m0_lnet_cfg *cfg = &lnet->hm_cfg;
+	const struct m0_lnet_cfg *cfg = &lnet->fro_cfg;
 	int                       rc;
 
-	rc = m0_front__slots_init(&lnet->hm_mes, sizeof(struct m0_front_me),
+	rc = m0_front__slots_init(&lnet->fro_mes, sizeof(struct m0_front_me),
 				  offsetof(struct m0_front_me, fme_attach),
 				  bound(cfg->lc_mes_max, max));
 	if (rc == 0)
 		rc = m0_front__slots_init(
-			&lnet->hm_mds, sizeof(struct m0_front_md),
+			&lnet->fro_mds, sizeof(struct m0_front_md),
 			offsetof(struct m0_front_md, fmd_attach),
 			bound(cfg->lc_mds_max, max));
 	if (rc == 0)
 		rc = m0_front__slots_init(
-			&lnet->hm_ops, sizeof(struct m0_front_op),
+			&lnet->fro_ops, sizeof(struct m0_front_op),
 			offsetof(struct m0_front_op, fop_place),
 			bound(m0_node_share_max(cfg), max));
 	if (rc == 0)
-		rc = m0_front__slots_init(&lnet->hm_eq_slots,
+		rc = m0_front__slots_init(&lnet->fro_eq_slots,
 					  sizeof(struct m0_front_eq),
 					  sizeof(struct m0_front_slot),
 					  bound(M0_NODE_EQS_MAX, max));
 	if (rc == 0)
-		rc = m0_front__slots_init(&lnet->hm_segs,
+		rc = m0_front__slots_init(&lnet->fro_segs,
 					  sizeof(struct m0_front_slot),
 					  sizeof(struct m0_front_slot),
 					  bound(M0_RING_SEGS_MAX, max));
 	if (rc == 0)
 		rc = m0_front__slots_init(
-			&lnet->hm_controls, sizeof(struct m0_front_control),
+			&lnet->fro_controls, sizeof(struct m0_front_control),
 			offsetof(struct m0_front_control, fcl_place),
 			bound(M0_RING_CONTROLS_MAX, max));
 	return rc;
@@ -75,19 +75,19 @@ struct m0_lnet *m0_front__new(const struct m0_lnet_cfg   *cfg,
 	M0_ALLOC_PTR(lnet);
 	if (lnet == NULL)
 		return NULL;
-	lnet->hm_cfg = *cfg;
-	lnet->hm_share_max = m0_node_share_max(cfg);
-	m0_mutex_init(&lnet->hm_lock);
-	m0_list_init(&lnet->hm_calls);
-	m0_list_init(&lnet->hm_eqs);
-	m0_list_init(&lnet->hm_runners);
-	m0_list_init(&lnet->hm_woken);
-	m0_list_init(&lnet->hm_embed.emb_behinds);
-	m0_list_init(&lnet->hm_embed.emb_tms);
+	lnet->fro_cfg = *cfg;
+	lnet->fro_share_max = m0_node_share_max(cfg);
+	m0_mutex_init(&lnet->fro_lock);
+	m0_list_init(&lnet->fro_calls);
+	m0_list_init(&lnet->fro_eqs);
+	m0_list_init(&lnet->fro_runners);
+	m0_list_init(&lnet->fro_woken);
+	m0_list_init(&lnet->fro_embed.emb_behinds);
+	m0_list_init(&lnet->fro_embed.emb_tms);
 	m0_front__mems_init(lnet);
-	lnet->hm_run_at = M0_TIME_NEVER;
-	lnet->hm_inline = true;
-	embed = &lnet->hm_embed;
+	lnet->fro_run_at = M0_TIME_NEVER;
+	lnet->fro_inline = true;
+	embed = &lnet->fro_embed;
 	(void)m0_semaphore_init(&embed->emb_closed_sem, 0);
 	m0_strand_init(&embed->emb_strand, ops, "m0-lnet");
 	if (cfg->lc_spin_ns >= 0)
@@ -99,8 +99,8 @@ static int memory_init(struct m0_lnet *lnet)
 {
 	int rc;
 
-	M0_ALLOC_ARR(lnet->hm_lazy, lnet->hm_cfg.lc_portals_nr);
-	if (lnet->hm_lazy == NULL)
+	M0_ALLOC_ARR(lnet->fro_lazy, lnet->fro_cfg.lc_portals_nr);
+	if (lnet->fro_lazy == NULL)
 		return -ENOMEM;
 	rc = m0_front__ring_make(lnet);
 	if (rc == 0)
@@ -108,8 +108,8 @@ static int memory_init(struct m0_lnet *lnet)
 	if (rc == 0)
 		rc = m0_front__records_init(lnet);
 	if (rc == 0)
-		rc = m0_node_create(&lnet->hm_node, &lnet->hm_cfg,
-				    lnet->hm_ring, &m0_front__host, lnet);
+		rc = m0_node_create(&lnet->fro_node, &lnet->fro_cfg,
+				    lnet->fro_ring, &m0_front__host, lnet);
 	return rc;
 }
 
@@ -127,17 +127,18 @@ static struct m0_lnet *lnet_new(const struct m0_lnet_cfg *cfg)
 static int lnet_start(struct m0_lnet *lnet, const struct m0_host_ops *host,
 		      char *why)
 {
-	int rc = m0_node_cpus_set(&lnet->hm_embed.emb_cpus, &lnet->hm_cfg, why);
+	int rc = m0_node_cpus_set(&lnet->fro_embed.emb_cpus, &lnet->fro_cfg,
+				  why);
 
 	if (rc == 0)
-		rc = m0_node_start(lnet->hm_node, &lnet->hm_embed.emb_strand,
+		rc = m0_node_start(lnet->fro_node, &lnet->fro_embed.emb_strand,
 				   host, why);
 	if (rc != 0)
 		return rc;
-	lnet->hm_nids.fns_version = lnet->hm_node->nod_nids_version;
-	lnet->hm_nids.fns_nr = lnet->hm_node->nod_nids_nr;
-	memcpy(lnet->hm_nids.fns_nid, lnet->hm_node->nod_nids,
-	       sizeof lnet->hm_nids.fns_nid);
+	lnet->fro_nids.fns_version = lnet->fro_node->nod_nids_version;
+	lnet->fro_nids.fns_nr = lnet->fro_node->nod_nids_nr;
+	memcpy(lnet->fro_nids.fns_nid, lnet->fro_node->nod_nids,
+	       sizeof lnet->fro_nids.fns_nid);
 	return 0;
 }
 
@@ -147,10 +148,10 @@ static int lnet_start(struct m0_lnet *lnet, const struct m0_host_ops *host,
  */
 static void routers_await(struct m0_lnet *lnet)
 {
-	const struct m0_lnet_routing_cfg *cfg = &lnet->hm_cfg.lc_routing;
+	const struct m0_lnet_routing_cfg *cfg = &lnet->fro_cfg.lc_routing;
 	m0_time_t                         until;
 
-	M0_PRE(!lnet->hm_inline);
+	M0_PRE(!lnet->fro_inline);
 	if (!cfg->lgc_check_first || cfg->lgc_routes_nr == 0)
 		return;
 	until = m0_time_add(m0_time_now(), cfg->lgc_ping_ms * M0_TIME_ONE_MSEC);
@@ -202,7 +203,7 @@ static int attached_open(struct m0_lnet **ret, const struct m0_lnet_cfg *cfg,
 	rc = attach_open(&lnet, cfg, path, why);
 	if (rc != 0)
 		return rc;
-	rc = m0_node_cpus_set(&lnet->hm_embed.emb_cpus, cfg, why);
+	rc = m0_node_cpus_set(&lnet->fro_embed.emb_cpus, cfg, why);
 	if (rc == 0 && !cfg->lc_inline) {
 		rc = m0_lnet_thread_start(lnet);
 		if (rc != 0)

@@ -37,15 +37,15 @@ int m0_front__records_init(struct m0_lnet *lnet)
 	unsigned i;
 	int      rc = 0;
 
-	M0_PRE(lnet->hm_incomings.rvi_chunks == NULL);
+	M0_PRE(lnet->fro_incomings.rvi_chunks == NULL);
 	for (i = 0; rc == 0 && i < M0_RING_TABLES_NR; ++i)
 		rc = m0_ring_view_init(
-			&lnet->hm_records[i],
-			m0_node_records_max(&lnet->hm_cfg,
+			&lnet->fro_records[i],
+			m0_node_records_max(&lnet->fro_cfg,
 					    (enum m0_ring_table)i));
 	if (rc == 0)
-		rc = m0_ring_view_init(&lnet->hm_incomings,
-				       m0_node_records_max(&lnet->hm_cfg,
+		rc = m0_ring_view_init(&lnet->fro_incomings,
+				       m0_node_records_max(&lnet->fro_cfg,
 							   M0_RING_INCOMINGS));
 	return rc;
 }
@@ -65,9 +65,9 @@ void m0_front__records_free(struct m0_lnet *lnet)
 	unsigned i;
 
 	for (i = 0; i < M0_RING_TABLES_NR; ++i)
-		view_free(&lnet->hm_records[i],
+		view_free(&lnet->fro_records[i],
 			  records_bytes((enum m0_ring_table)i));
-	view_free(&lnet->hm_incomings,
+	view_free(&lnet->fro_incomings,
 		  sizeof(struct m0_front_incoming) * M0_RING_CHUNK_NR);
 }
 
@@ -84,7 +84,7 @@ static void parts_free(enum m0_ring_table table, const struct parts *parts)
 static bool parts_make(const struct m0_lnet *lnet, enum m0_ring_table table,
 		       struct parts *parts)
 {
-	bool has_node = lnet->hm_node != NULL;
+	bool has_node = lnet->fro_node != NULL;
 
 	parts->gp_records = records_alloc(table);
 	parts->gp_things = has_node ? m0_node_chunk(table) : NULL;
@@ -99,11 +99,11 @@ static bool parts_make(const struct m0_lnet *lnet, enum m0_ring_table table,
 static void parts_add(struct m0_lnet *lnet, enum m0_ring_table table,
 		      uint32_t chunk_nr, const struct parts *parts)
 {
-	M0_ASSERT(lnet->hm_records[table].rvi_chunks[chunk_nr] == NULL);
-	lnet->hm_records[table].rvi_chunks[chunk_nr] = parts->gp_records;
-	if (lnet->hm_node == NULL)
+	M0_ASSERT(lnet->fro_records[table].rvi_chunks[chunk_nr] == NULL);
+	lnet->fro_records[table].rvi_chunks[chunk_nr] = parts->gp_records;
+	if (lnet->fro_node == NULL)
 		return;
-	m0_node_chunk_add(lnet->hm_node, table, chunk_nr, parts->gp_records,
+	m0_node_chunk_add(lnet->fro_node, table, chunk_nr, parts->gp_records,
 			  parts->gp_things);
 }
 
@@ -113,15 +113,15 @@ int m0_front__grow(struct m0_lnet *lnet, struct m0_front_slots *slots,
 	struct parts parts;
 	bool         ok;
 
-	M0_PRE_EX(m0_mutex_is_locked(&lnet->hm_lock));
-	if (lnet->hm_node == NULL && lnet->hm_pump == NULL)
+	M0_PRE_EX(m0_mutex_is_locked(&lnet->fro_lock));
+	if (lnet->fro_node == NULL && lnet->fro_pump == NULL)
 		return -ENOMEM;
-	m0_mutex_unlock(&lnet->hm_lock);
+	m0_mutex_unlock(&lnet->fro_lock);
 	parts.gp_slots = m0_front__slots_chunk(slots);
 	ok = parts_make(lnet, table, &parts);
-	m0_mutex_lock(&lnet->hm_lock);
+	m0_mutex_lock(&lnet->fro_lock);
 	/* Another thread may have made the last one meanwhile. */
-	if (ok && !lnet->hm_shut && slots->fss_nr < slots->fss_max) {
+	if (ok && !lnet->fro_shut && slots->fss_nr < slots->fss_max) {
 		parts_add(lnet, table, slots->fss_nr / M0_RING_CHUNK_NR,
 			  &parts);
 		m0_front__slots_grow(slots, parts.gp_slots);
@@ -132,7 +132,7 @@ int m0_front__grow(struct m0_lnet *lnet, struct m0_front_slots *slots,
 	if (!ok)
 		return -ENOMEM;
 	parts_free(table, &parts);
-	return lnet->hm_shut ? -ESHUTDOWN : 0;
+	return lnet->fro_shut ? -ESHUTDOWN : 0;
 }
 
 bool m0_front__grow_locked(struct m0_lnet *lnet, struct m0_front_slots *slots,
@@ -140,7 +140,7 @@ bool m0_front__grow_locked(struct m0_lnet *lnet, struct m0_front_slots *slots,
 {
 	struct parts parts;
 
-	M0_PRE_EX(m0_mutex_is_locked(&lnet->hm_lock));
+	M0_PRE_EX(m0_mutex_is_locked(&lnet->fro_lock));
 	if (slots->fss_nr == slots->fss_max)
 		return false;
 	parts.gp_slots = m0_front__slots_chunk(slots);
@@ -156,12 +156,12 @@ bool m0_front__grow_locked(struct m0_lnet *lnet, struct m0_front_slots *slots,
 
 bool m0_front__incomings_grow(struct m0_lnet *lnet)
 {
-	struct m0_ring_view *view = &lnet->hm_incomings;
+	struct m0_ring_view *view = &lnet->fro_incomings;
 	size_t bytes = sizeof(struct m0_front_incoming) * M0_RING_CHUNK_NR;
 	struct parts parts;
 
-	M0_PRE(lnet->hm_node != NULL || lnet->hm_pump != NULL);
-	if (lnet->hm_embed.emb_incoming_chunks_nr == view->rvi_chunks_max)
+	M0_PRE(lnet->fro_node != NULL || lnet->fro_pump != NULL);
+	if (lnet->fro_embed.emb_incoming_chunks_nr == view->rvi_chunks_max)
 		return false;
 	parts.gp_slots = m0_alloc_aligned(bytes, 6);
 	if (!parts_make(lnet, M0_RING_INCOMINGS, &parts)) {
@@ -169,10 +169,10 @@ bool m0_front__incomings_grow(struct m0_lnet *lnet)
 			m0_free_aligned(parts.gp_slots, bytes, 6);
 		return false;
 	}
-	view->rvi_chunks[lnet->hm_embed.emb_incoming_chunks_nr] =
+	view->rvi_chunks[lnet->fro_embed.emb_incoming_chunks_nr] =
 		parts.gp_slots;
 	parts_add(lnet, M0_RING_INCOMINGS,
-		  lnet->hm_embed.emb_incoming_chunks_nr, &parts);
-	++lnet->hm_embed.emb_incoming_chunks_nr;
+		  lnet->fro_embed.emb_incoming_chunks_nr, &parts);
+	++lnet->fro_embed.emb_incoming_chunks_nr;
 	return true;
 }

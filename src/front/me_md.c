@@ -45,7 +45,7 @@ static struct m0_front_me *me_find(struct m0_lnet       *lnet,
 				   struct m0_lnet_handle handle)
 {
 	struct m0_front_me *fme =
-		me_of_slot(m0_front__slot_find(&lnet->hm_mes, handle));
+		me_of_slot(m0_front__slot_find(&lnet->fro_mes, handle));
 
 	if (fme == NULL || fme->fme_unlinked || is_gone(lnet, fme))
 		return NULL;
@@ -56,7 +56,7 @@ struct m0_front_md *m0_front__md_find(struct m0_lnet       *lnet,
 				      struct m0_lnet_handle handle)
 {
 	struct m0_front_md *fmd =
-		md_of_slot(m0_front__slot_find(&lnet->hm_mds, handle));
+		md_of_slot(m0_front__slot_find(&lnet->fro_mds, handle));
 
 	if (fmd == NULL || fmd->fmd_unlinked || is_ended(lnet, fmd) ||
 	    (fmd->fmd_queued && fmd->fmd_me->fme_unlinked))
@@ -65,13 +65,13 @@ struct m0_front_md *m0_front__md_find(struct m0_lnet       *lnet,
 }
 
 /* No slot is free, or no event can be reserved for it: has one made, or what has been
- * told given back. hm_lock. */
+ * told given back. fro_lock. */
 static __attribute__((__noinline__)) int slot_make(struct m0_lnet        *lnet,
 						   struct m0_front_slots *slots,
 						   enum m0_ring_table     table)
 {
 	if (m0_front__slots_are_full(slots) || slots->fss_free != NULL)
-		return m0_front__told_take(lnet) &&
+		return m0_front__notified_take(lnet) &&
 				       !m0_front__slots_are_full(slots)
 			       ? 0
 			       : -ENOSPC;
@@ -79,7 +79,7 @@ static __attribute__((__noinline__)) int slot_make(struct m0_lnet        *lnet,
 }
 
 /*
- * Takes a slot, having it made if need be; hm_lock is held, and released
+ * Takes a slot, having it made if need be; fro_lock is held, and released
  * meanwhile. For each message, on both sides: in its callers.
  */
 inline int m0_front__slot_take(struct m0_lnet        *lnet,
@@ -90,7 +90,7 @@ inline int m0_front__slot_take(struct m0_lnet        *lnet,
 	int rc = 0;
 
 	while (rc == 0) {
-		if (M0_UNLIKELY(lnet->hm_shut))
+		if (M0_UNLIKELY(lnet->fro_shut))
 			return -ESHUTDOWN;
 		*ret = m0_front__slot_get(slots);
 		if (M0_LIKELY(*ret != NULL))
@@ -106,13 +106,13 @@ static bool me_attr_ok(const struct m0_lnet         *lnet,
 		       const struct m0_lnet_me_attr *attr)
 {
 	return attr->mea_portal != M0_LNET_PORTAL_RESERVED &&
-	       attr->mea_portal < lnet->hm_cfg.lc_portals_nr &&
+	       attr->mea_portal < lnet->fro_cfg.lc_portals_nr &&
 	       (attr->mea_flags & ~me_flags_all) == 0 &&
 	       (attr->mea_flags & (M0_LNET_ME_QUEUE | M0_LNET_ME_UNLINK)) !=
 		       (M0_LNET_ME_QUEUE | M0_LNET_ME_UNLINK);
 }
 
-/* Fills a slot and its record; hm_lock is held. */
+/* Fills a slot and its record; fro_lock is held. */
 static struct m0_front_me *me_new(struct m0_lnet               *lnet,
 				  struct m0_front_slot         *slot,
 				  const struct m0_lnet_me_attr *attr)
@@ -144,9 +144,9 @@ int m0_lnet_me_attach(struct m0_lnet *lnet, const struct m0_lnet_me_attr *attr,
 	if (!me_attr_ok(lnet, attr))
 		return -EINVAL;
 	m0_front__lock(lnet);
-	rc = m0_front__slot_take(lnet, &lnet->hm_mes, M0_RING_MES, &slot);
+	rc = m0_front__slot_take(lnet, &lnet->fro_mes, M0_RING_MES, &slot);
 	if (rc != 0) {
-		m0_mutex_unlock(&lnet->hm_lock);
+		m0_mutex_unlock(&lnet->fro_lock);
 		return rc;
 	}
 	fme = me_new(lnet, slot, attr);
@@ -163,7 +163,7 @@ int m0_lnet_me_unlink(struct m0_lnet *lnet, struct m0_lnet_handle me)
 	m0_front__lock(lnet);
 	fme = me_find(lnet, me);
 	if (fme == NULL) {
-		m0_mutex_unlock(&lnet->hm_lock);
+		m0_mutex_unlock(&lnet->fro_lock);
 		return -ENOENT;
 	}
 	M0_ASSERT_EX(m0_front__me_invariant(fme));
@@ -274,7 +274,7 @@ inline int m0_front__md_make(struct m0_lnet *lnet, struct m0_front_slot *slot,
 	int rc = 0;
 
 	*ret = md_new(lnet, slot, attr);
-	if (M0_UNLIKELY(lnet->hm_node == NULL) && attr->mda_vec != NULL)
+	if (M0_UNLIKELY(lnet->fro_node == NULL) && attr->mda_vec != NULL)
 		rc = m0_front__segs_fill(lnet, *ret, attr->mda_vec);
 	if (rc != 0)
 		m0_front__md_put(lnet, *ret);
@@ -286,7 +286,7 @@ static bool me_is_queue(const struct m0_front_me *fme)
 	return (fme->fme_flags & M0_LNET_ME_QUEUE) != 0;
 }
 
-/* May such an MD be put on it? hm_lock is held. */
+/* May such an MD be put on it? fro_lock is held. */
 static int me_takes(struct m0_lnet *lnet, const struct m0_front_me *fme,
 		    const struct m0_lnet_md_attr *attr)
 {
@@ -309,7 +309,7 @@ static void md_names_me(struct m0_lnet *lnet, struct m0_front_md *fmd,
 	record->rmd_me_gen = fme->fme_slot.fsl_gen;
 }
 
-/* Counts the one for the other; hm_lock is held. @return how to attach it. */
+/* Counts the one for the other; fro_lock is held. @return how to attach it. */
 static enum m0_ring_opcode md_on_me(struct m0_lnet     *lnet,
 				    struct m0_front_md *fmd,
 				    struct m0_front_me *fme)
@@ -338,22 +338,22 @@ int m0_lnet_md_attach(struct m0_lnet *lnet, struct m0_lnet_handle me,
 	if (rc != 0)
 		return rc;
 	m0_front__lock(lnet);
-	rc = m0_front__slot_take(lnet, &lnet->hm_mds, M0_RING_MDS, &slot);
+	rc = m0_front__slot_take(lnet, &lnet->fro_mds, M0_RING_MDS, &slot);
 	if (rc != 0) {
-		m0_mutex_unlock(&lnet->hm_lock);
+		m0_mutex_unlock(&lnet->fro_lock);
 		return rc;
 	}
 	/* Only now: taking a slot releases the lock. */
 	fme = me_find(lnet, me);
 	rc = me_takes(lnet, fme, attr);
 	if (rc != 0) {
-		m0_front__slot_put(&lnet->hm_mds, slot);
-		m0_mutex_unlock(&lnet->hm_lock);
+		m0_front__slot_put(&lnet->fro_mds, slot);
+		m0_mutex_unlock(&lnet->fro_lock);
 		return rc;
 	}
 	rc = m0_front__md_make(lnet, slot, attr, &fmd);
 	if (rc != 0) {
-		m0_mutex_unlock(&lnet->hm_lock);
+		m0_mutex_unlock(&lnet->fro_lock);
 		return rc;
 	}
 	opcode = md_on_me(lnet, fmd, fme);
@@ -362,17 +362,17 @@ int m0_lnet_md_attach(struct m0_lnet *lnet, struct m0_lnet_handle me,
 	return 0;
 }
 
-/* Takes a slot for each; hm_lock is held. */
+/* Takes a slot for each; fro_lock is held. */
 static int entry_slots(struct m0_lnet *lnet, struct m0_front_slot **me,
 		       struct m0_front_slot **md)
 {
-	int rc = m0_front__slot_take(lnet, &lnet->hm_mes, M0_RING_MES, me);
+	int rc = m0_front__slot_take(lnet, &lnet->fro_mes, M0_RING_MES, me);
 
 	if (rc != 0)
 		return rc;
-	rc = m0_front__slot_take(lnet, &lnet->hm_mds, M0_RING_MDS, md);
+	rc = m0_front__slot_take(lnet, &lnet->fro_mds, M0_RING_MDS, md);
 	if (rc != 0)
-		m0_front__slot_put(&lnet->hm_mes, *me);
+		m0_front__slot_put(&lnet->fro_mes, *me);
 	return rc;
 }
 
@@ -395,13 +395,13 @@ int m0_lnet_entry_attach(struct m0_lnet               *lnet,
 	m0_front__lock(lnet);
 	rc = entry_slots(lnet, &me, &md);
 	if (rc != 0) {
-		m0_mutex_unlock(&lnet->hm_lock);
+		m0_mutex_unlock(&lnet->fro_lock);
 		return rc;
 	}
 	rc = m0_front__md_make(lnet, md, md_attr, &fmd);
 	if (rc != 0) {
-		m0_front__slot_put(&lnet->hm_mes, me);
-		m0_mutex_unlock(&lnet->hm_lock);
+		m0_front__slot_put(&lnet->fro_mes, me);
+		m0_mutex_unlock(&lnet->fro_lock);
 		return rc;
 	}
 	md_names_me(lnet, fmd, me_new(lnet, me, me_attr));
@@ -423,11 +423,11 @@ int m0_lnet_md_bind(struct m0_lnet *lnet, const struct m0_lnet_md_attr *attr,
 	if (rc != 0)
 		return rc;
 	m0_front__lock(lnet);
-	rc = m0_front__slot_take(lnet, &lnet->hm_mds, M0_RING_MDS, &slot);
+	rc = m0_front__slot_take(lnet, &lnet->fro_mds, M0_RING_MDS, &slot);
 	if (rc == 0)
 		rc = m0_front__md_make(lnet, slot, attr, &fmd);
 	if (rc != 0) {
-		m0_mutex_unlock(&lnet->hm_lock);
+		m0_mutex_unlock(&lnet->fro_lock);
 		return rc;
 	}
 	*ret = m0_front__handle(slot);
@@ -454,7 +454,7 @@ int m0_lnet_md_unlink(struct m0_lnet *lnet, struct m0_lnet_handle md)
 	m0_front__lock(lnet);
 	fmd = m0_front__md_find(lnet, md);
 	if (fmd == NULL) {
-		m0_mutex_unlock(&lnet->hm_lock);
+		m0_mutex_unlock(&lnet->fro_lock);
 		return -ENOENT;
 	}
 	M0_ASSERT_EX(m0_front__md_invariant(fmd));

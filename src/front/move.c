@@ -15,17 +15,17 @@ bool m0_front__nid_is_ours(const struct m0_lnet     *lnet,
 	unsigned i;
 
 	/* The first is `0@lo`, of which hardly anything is. */
-	for (i = lnet->hm_nids.fns_nr; i > 0; --i) {
-		if (m0_lnet_nid_eq(&lnet->hm_nids.fns_nid[i - 1], nid))
+	for (i = lnet->fro_nids.fns_nr; i > 0; --i) {
+		if (m0_lnet_nid_eq(&lnet->fro_nids.fns_nid[i - 1], nid))
 			return true;
 	}
 	return false;
 }
 
-/* hm_lock is held. */
+/* fro_lock is held. */
 static bool op_ok(const struct m0_lnet *lnet, const struct m0_lnet_op *op)
 {
-	return op->lo_portal < max_check(lnet->hm_cfg.lc_portals_nr,
+	return op->lo_portal < max_check(lnet->fro_cfg.lc_portals_nr,
 					 (unsigned)PORTALS_MIN) &&
 	       !m0_lnet_nid_is_any(&op->lo_target.lp_nid) &&
 	       op->lo_target.lp_pid != M0_LNET_PID_ANY &&
@@ -48,47 +48,47 @@ static bool range_ok(m0_bcount_t md_length, const struct m0_lnet_op *op)
  * those that were returned. */
 static uint32_t incoming_nr(const struct m0_lnet *lnet)
 {
-	const struct m0_ring *ring = lnet->hm_ring;
+	const struct m0_ring *ring = lnet->fro_ring;
 	uint32_t              retaken_nr =
 		__atomic_load_n(&ring->rng_retaken_nr, __ATOMIC_ACQUIRE);
 	uint32_t used_nr =
 		__atomic_load_n(&ring->rng_incoming_nr, __ATOMIC_RELAXED);
-	uint32_t returned_nr = lnet->hm_returned_nr - retaken_nr;
+	uint32_t returned_nr = lnet->fro_returned_nr - retaken_nr;
 
 	return returned_nr < used_nr ? used_nr - returned_nr : 0;
 }
 
-/* Takes an operation; NULL: there are too many, or no slot is free. hm_lock. */
+/* Takes an operation; NULL: there are too many, or no slot is free. fro_lock. */
 static struct m0_front_op *op_get(struct m0_lnet *lnet)
 {
-	uint32_t              nr = lnet->hm_ops.fss_used_nr;
+	uint32_t              nr = lnet->fro_ops.fss_used_nr;
 	struct m0_front_slot *slot;
 	struct m0_front_op   *fop;
 
-	if (nr >= lnet->hm_share_max ||
-	    nr + incoming_nr(lnet) >= lnet->hm_cfg.lc_msgs_max)
+	if (nr >= lnet->fro_share_max ||
+	    nr + incoming_nr(lnet) >= lnet->fro_cfg.lc_msgs_max)
 		return NULL;
-	slot = m0_front__slot_get(&lnet->hm_ops);
+	slot = m0_front__slot_get(&lnet->fro_ops);
 	if (slot == NULL)
 		return NULL;
-	__atomic_store_n(&lnet->hm_ring->rng_ops_nr, nr + 1, __ATOMIC_RELAXED);
+	__atomic_store_n(&lnet->fro_ring->rng_ops_nr, nr + 1, __ATOMIC_RELAXED);
 	fop = container_of(slot, struct m0_front_op, fop_slot);
 	fop->fop_users_nr = 1;
 	M0_ASSERT_EX(m0_front__op_invariant(fop));
 	return fop;
 }
 
-/* There is none: can there be more? hm_lock is held. */
+/* There is none: can there be more? fro_lock is held. */
 static bool more_ops(struct m0_lnet *lnet)
 {
-	const struct m0_front_slots *ops = &lnet->hm_ops;
+	const struct m0_front_slots *ops = &lnet->fro_ops;
 
 	if (ops->fss_free != NULL || ops->fss_nr == ops->fss_max)
-		return m0_front__told_take(lnet);
-	return m0_front__grow(lnet, &lnet->hm_ops, M0_RING_OPS) == 0;
+		return m0_front__notified_take(lnet);
+	return m0_front__grow(lnet, &lnet->fro_ops, M0_RING_OPS) == 0;
 }
 
-/* Fills the record of an operation on `md`, which counts it; hm_lock is held. */
+/* Fills the record of an operation on `md`, which counts it; fro_lock is held. */
 static void op_fill(struct m0_lnet *lnet, struct m0_front_op *fop,
 		    struct m0_front_md *fmd, const struct m0_lnet_op *op)
 {
@@ -112,14 +112,14 @@ static void op_fill(struct m0_lnet *lnet, struct m0_front_op *fop,
 	record->rop_ack = op->lo_ack;
 }
 
-/* Takes a slot for an operation on `md`; hm_lock is held. */
+/* Takes a slot for an operation on `md`; fro_lock is held. */
 static int op_take(struct m0_lnet *lnet, struct m0_lnet_handle md,
 		   const struct m0_lnet_op *op, struct m0_front_op **ret)
 {
 	struct m0_front_md *fmd;
 
 	do {
-		if (lnet->hm_shut)
+		if (lnet->fro_shut)
 			return -ESHUTDOWN;
 		fmd = m0_front__md_find(lnet, md);
 		if (fmd == NULL)
@@ -143,7 +143,7 @@ static int op_post(struct m0_lnet *lnet, struct m0_lnet_handle md,
 	m0_front__lock(lnet);
 	rc = op_ok(lnet, op) ? op_take(lnet, md, op, &fop) : -EINVAL;
 	if (rc != 0) {
-		m0_mutex_unlock(&lnet->hm_lock);
+		m0_mutex_unlock(&lnet->fro_lock);
 		return rc;
 	}
 	m0_front__post_unlock(lnet, opcode, m0_front__handle(&fop->fop_slot),
@@ -163,7 +163,7 @@ int m0_lnet_get(struct m0_lnet *lnet, struct m0_lnet_handle md,
 	return op_post(lnet, md, op, M0_RING_GET);
 }
 
-/* An MD and an operation on it; hm_lock is held. */
+/* An MD and an operation on it; fro_lock is held. */
 static int bound_take(struct m0_lnet *lnet, const struct m0_lnet_md_attr *attr,
 		      const struct m0_lnet_op *op, struct m0_front_op **ret)
 {
@@ -175,9 +175,9 @@ static int bound_take(struct m0_lnet *lnet, const struct m0_lnet_md_attr *attr,
 		*ret = op_get(lnet);
 	} while (*ret == NULL && more_ops(lnet));
 	if (*ret == NULL)
-		return lnet->hm_shut ? -ESHUTDOWN : -ENOBUFS;
+		return lnet->fro_shut ? -ESHUTDOWN : -ENOBUFS;
 	(*ret)->fop_md = NULL;
-	rc = m0_front__slot_take(lnet, &lnet->hm_mds, M0_RING_MDS, &slot);
+	rc = m0_front__slot_take(lnet, &lnet->fro_mds, M0_RING_MDS, &slot);
 	if (rc == 0)
 		rc = m0_front__md_make(lnet, slot, attr, &fmd);
 	if (rc != 0) {
@@ -203,7 +203,7 @@ static int bound_post(struct m0_lnet *lnet, const struct m0_lnet_md_attr *attr,
 	m0_front__lock(lnet);
 	rc = op_ok(lnet, op) ? bound_take(lnet, attr, op, &fop) : -EINVAL;
 	if (rc != 0) {
-		m0_mutex_unlock(&lnet->hm_lock);
+		m0_mutex_unlock(&lnet->fro_lock);
 		return rc;
 	}
 	*ret = m0_front__handle(&fop->fop_md->fmd_slot);
@@ -247,13 +247,13 @@ int m0_lnet_lazy_set(struct m0_lnet *lnet, uint32_t portal, bool lazy)
 	struct m0_lnet_handle about = { .lh_slot = portal };
 
 	if (portal == M0_LNET_PORTAL_RESERVED ||
-	    portal >= lnet->hm_cfg.lc_portals_nr)
+	    portal >= lnet->fro_cfg.lc_portals_nr)
 		return -EINVAL;
 	m0_front__lock(lnet);
-	if (lnet->hm_shut || !wish(&lnet->hm_ring->rng_lazy[portal], lazy))
-		m0_mutex_unlock(&lnet->hm_lock);
+	if (lnet->fro_shut || !wish(&lnet->fro_ring->rng_lazy[portal], lazy))
+		m0_mutex_unlock(&lnet->fro_lock);
 	else
 		m0_front__post_unlock(lnet, M0_RING_LAZY, about,
-				      &lnet->hm_lazy[portal]);
+				      &lnet->fro_lazy[portal]);
 	return 0;
 }

@@ -39,15 +39,15 @@ static void close_look(struct m0_pump *pump)
 {
 	struct m0_lnet *lnet = pump->pmp_lnet;
 
-	M0_PRE_EX(lnet->hm_pump == pump);
+	M0_PRE_EX(lnet->fro_pump == pump);
 	if (pump->pmp_is_told || m0_pump__is_open(pump) ||
-	    !M0_FRONT_GET(lnet->hm_embed.emb_is_closing) ||
-	    pump->pmp_has_ends || !m0_ring_is_empty(&lnet->hm_up) ||
+	    !M0_FRONT_GET(lnet->fro_embed.emb_is_closing) ||
+	    pump->pmp_has_ends || !m0_ring_is_empty(&lnet->fro_up) ||
 	    !m0_ring_is_empty(&pump->pmp_down))
 		return;
-	m0_front__told_end(lnet);
+	m0_front__notified_end(lnet);
 	pump->pmp_is_told = true;
-	m0_semaphore_up(&lnet->hm_embed.emb_closed_sem);
+	m0_semaphore_up(&lnet->fro_embed.emb_closed_sem);
 }
 
 static m0_time_t passes(struct m0_pump *pump, m0_time_t now)
@@ -58,7 +58,7 @@ static m0_time_t passes(struct m0_pump *pump, m0_time_t now)
 
 	M0_PRE_EX(m0_front__invariant(lnet));
 	m0_mutex_lock(&pump->pmp_lock);
-	if (lnet->hm_embed.emb_pushes) {
+	if (lnet->fro_embed.emb_pushes) {
 		(void)m0_pump__down(pump);
 		m0_mutex_unlock(&pump->pmp_lock);
 		return M0_TIME_IMMEDIATELY;
@@ -71,15 +71,15 @@ static m0_time_t passes(struct m0_pump *pump, m0_time_t now)
 			m0_pump__eqs_copy(pump);
 		m0_mutex_unlock(&pump->pmp_lock);
 		if (m0_front__deliver(lnet))
-			lnet->hm_embed.emb_did = true;
-		m0_front__told_end(lnet);
+			lnet->fro_embed.emb_did = true;
+		m0_front__notified_end(lnet);
 		(void)m0_front__runners_run(lnet, now);
 		m0_mutex_lock(&pump->pmp_lock);
 		any |= m0_pump__down(pump);
 	}
 	close_look(pump);
 	m0_mutex_unlock(&pump->pmp_lock);
-	return any ? now : lnet->hm_run_at;
+	return any ? now : lnet->fro_run_at;
 }
 
 static void pump_post(struct m0_pump *pump)
@@ -95,7 +95,7 @@ static void pump_post(struct m0_pump *pump)
 	}
 	m0_mutex_unlock(&pump->pmp_lock);
 	if (is_left) {
-		M0_FRONT_SET(pump->pmp_lnet->hm_ring->rng_down.rqu_bell, 1);
+		M0_FRONT_SET(pump->pmp_lnet->fro_ring->rng_down.rqu_bell, 1);
 		m0_front__wake(pump->pmp_lnet);
 	}
 }
@@ -157,16 +157,16 @@ static void death_look(struct m0_pump *pump)
 }
 
 /* A scheduler runs strands while this thread waits, and they may have to step the front,
- * or give it a thread, which then keeps hm_stepping. */
+ * or give it a thread, which then keeps fro_stepping. */
 static void stepped_wait(struct m0_pump *pump, m0_time_t deadline)
 {
 	struct m0_lnet        *lnet = pump->pmp_lnet;
 	struct m0_shared_side *side = pump->pmp_side;
 
-	M0_PRE(M0_FRONT_GET(lnet->hm_stepping));
-	M0_FRONT_SET(lnet->hm_stepping, false);
+	M0_PRE(M0_FRONT_GET(lnet->fro_stepping));
+	M0_FRONT_SET(lnet->fro_stepping, false);
 	(void)side->shs_host->shh_wait(side->shs_host_arg, deadline);
-	M0_FRONT_SET(lnet->hm_stepping, true);
+	M0_FRONT_SET(lnet->fro_stepping, true);
 }
 
 static void pump_sleep(struct m0_pump *pump, m0_time_t deadline)
@@ -254,24 +254,24 @@ static void pump_arm(struct m0_pump *pump, m0_time_t next)
 
 void m0_pump_end(struct m0_lnet *lnet)
 {
-	__atomic_store_n(&lnet->hm_pump->pmp_is_gone, true, __ATOMIC_RELEASE);
+	__atomic_store_n(&lnet->fro_pump->pmp_is_gone, true, __ATOMIC_RELEASE);
 	m0_front__wake(lnet);
 }
 
 /* A strand that spins has said that it sleeps, and would not see a death. */
 void m0_pump_wake(struct m0_lnet *lnet)
 {
-	M0_PRE(lnet->hm_pump != NULL &&
-	       lnet->hm_pump->pmp_host->puh_is_stepped);
+	M0_PRE(lnet->fro_pump != NULL &&
+	       lnet->fro_pump->pmp_host->puh_is_stepped);
 	if (m0_lnet_is_inline(lnet))
 		m0_front__wake(lnet);
 	else
-		m0_strand_wake(&lnet->hm_embed.emb_strand);
+		m0_strand_wake(&lnet->fro_embed.emb_strand);
 }
 
 bool m0_pump_is_ended(const struct m0_lnet *lnet)
 {
-	return __atomic_load_n(&lnet->hm_pump->pmp_state, __ATOMIC_ACQUIRE) !=
+	return __atomic_load_n(&lnet->fro_pump->pmp_state, __ATOMIC_ACQUIRE) !=
 	       M0_PUMP_OPEN;
 }
 
@@ -315,24 +315,24 @@ static void bounds_set(struct m0_pump *pump)
 	uint32_t                   *budget = &pump->pmp_budget;
 
 	*budget = cfg->shc_reserved_nr - M0_PUMP_OTHERS_NR;
-	slots_bound(&lnet->hm_mes, cfg->shc_mes_max, budget, 1);
-	slots_bound(&lnet->hm_mds, cfg->shc_mds_max, budget, 1);
-	slots_bound(&lnet->hm_ops, cfg->shc_ops_max, budget,
+	slots_bound(&lnet->fro_mes, cfg->shc_mes_max, budget, 1);
+	slots_bound(&lnet->fro_mds, cfg->shc_mds_max, budget, 1);
+	slots_bound(&lnet->fro_ops, cfg->shc_ops_max, budget,
 		    M0_PUMP_OP_EVENTS_NR);
-	slots_bound(&lnet->hm_controls, cfg->shc_controls_nr, budget, 1);
-	slots_bound(&lnet->hm_eq_slots, cfg->shc_eqs_max, NULL, 0);
+	slots_bound(&lnet->fro_controls, cfg->shc_controls_nr, budget, 1);
+	slots_bound(&lnet->fro_eq_slots, cfg->shc_eqs_max, NULL, 0);
 }
 
 static int tables_make(struct m0_pump *pump)
 {
 	const struct m0_lnet *lnet = pump->pmp_lnet;
 
-	M0_PRE(lnet->hm_mds.fss_max > 0);
-	M0_ALLOC_ARR(pump->pmp_mes, lnet->hm_mes.fss_max);
-	M0_ALLOC_ARR(pump->pmp_mds, lnet->hm_mds.fss_max);
-	M0_ALLOC_ARR(pump->pmp_ops, lnet->hm_ops.fss_max);
-	M0_ALLOC_ARR(pump->pmp_eqs, lnet->hm_eq_slots.fss_max);
-	M0_ALLOC_ARR(pump->pmp_controls, lnet->hm_controls.fss_max);
+	M0_PRE(lnet->fro_mds.fss_max > 0);
+	M0_ALLOC_ARR(pump->pmp_mes, lnet->fro_mes.fss_max);
+	M0_ALLOC_ARR(pump->pmp_mds, lnet->fro_mds.fss_max);
+	M0_ALLOC_ARR(pump->pmp_ops, lnet->fro_ops.fss_max);
+	M0_ALLOC_ARR(pump->pmp_eqs, lnet->fro_eq_slots.fss_max);
+	M0_ALLOC_ARR(pump->pmp_controls, lnet->fro_controls.fss_max);
 	M0_ALLOC_ARR(pump->pmp_regions,
 		     pump->pmp_side->shs_cfg.shc_regions_max);
 	pump->pmp_others_max = pump->pmp_side->shs_cfg.shc_reserved_nr;
@@ -360,11 +360,11 @@ static int incomings_bound(struct m0_pump *pump)
 					       cfg->shc_incoming_nr +
 				       M0_RING_ENTRIES_NR,
 			       M0_SHARED_OBJECTS_MAX);
-	m0_ring_view_fini(&lnet->hm_incomings);
-	rc = m0_ring_view_init(&lnet->hm_incomings, max);
-	m0_ring_view_fini(&lnet->hm_records[M0_RING_INCOMINGS]);
+	m0_ring_view_fini(&lnet->fro_incomings);
+	rc = m0_ring_view_init(&lnet->fro_incomings, max);
+	m0_ring_view_fini(&lnet->fro_records[M0_RING_INCOMINGS]);
 	if (rc == 0)
-		rc = m0_ring_view_init(&lnet->hm_records[M0_RING_INCOMINGS],
+		rc = m0_ring_view_init(&lnet->fro_records[M0_RING_INCOMINGS],
 				       max);
 	return rc;
 }
@@ -375,12 +375,12 @@ static int front_init(struct m0_pump *pump, const struct m0_lnet_nid *nids,
 	struct m0_lnet *lnet = pump->pmp_lnet;
 	int             rc;
 
-	M0_ALLOC_ARR(lnet->hm_lazy, lnet->hm_cfg.lc_portals_nr);
-	if (lnet->hm_lazy == NULL)
+	M0_ALLOC_ARR(lnet->fro_lazy, lnet->fro_cfg.lc_portals_nr);
+	if (lnet->fro_lazy == NULL)
 		return -ENOMEM;
-	lnet->hm_nids.fns_nr = nids_nr;
+	lnet->fro_nids.fns_nr = nids_nr;
 	if (nids_nr > 0)
-		memcpy(lnet->hm_nids.fns_nid, nids, nids_nr * sizeof nids[0]);
+		memcpy(lnet->fro_nids.fns_nid, nids, nids_nr * sizeof nids[0]);
 	rc = m0_front__ring_make(lnet);
 	if (rc == 0)
 		rc = m0_front__slots_make(lnet, 0);
@@ -390,8 +390,8 @@ static int front_init(struct m0_pump *pump, const struct m0_lnet_nid *nids,
 		rc = incomings_bound(pump);
 	if (rc != 0)
 		return rc;
-	m0_ring_in_init(&pump->pmp_down, &lnet->hm_ring->rng_down);
-	m0_ring_out_init(&pump->pmp_up, &lnet->hm_ring->rng_up);
+	m0_ring_in_init(&pump->pmp_down, &lnet->fro_ring->rng_down);
+	m0_ring_out_init(&pump->pmp_up, &lnet->fro_ring->rng_up);
 	bounds_set(pump);
 	return tables_make(pump);
 }
@@ -400,35 +400,35 @@ static void pump_undo(struct m0_pump *pump)
 {
 	struct m0_lnet *lnet = pump->pmp_lnet;
 
-	lnet->hm_pump = NULL;
-	m0_strand_fini(&lnet->hm_embed.emb_strand);
+	lnet->fro_pump = NULL;
+	m0_strand_fini(&lnet->fro_embed.emb_strand);
 	m0_front__free(lnet);
 	pump_free(pump);
 }
 
 static void pump_close(struct m0_lnet *lnet)
 {
-	struct m0_pump *pump = lnet->hm_pump;
+	struct m0_pump *pump = lnet->fro_pump;
 	bool            last;
 
-	M0_FRONT_SET(lnet->hm_embed.emb_is_closing, true);
+	M0_FRONT_SET(lnet->fro_embed.emb_is_closing, true);
 	m0_front_leave(lnet);
-	(void)m0_front__wait(lnet, &lnet->hm_embed.emb_closed_sem,
+	(void)m0_front__wait(lnet, &lnet->fro_embed.emb_closed_sem,
 			     M0_TIME_NEVER);
-	m0_os_zero_wait(&lnet->hm_embed.emb_controls_nr);
-	if (!M0_FRONT_GET(lnet->hm_inline))
-		m0_os_cpus_stop(&lnet->hm_embed.emb_cpus);
-	m0_strand_fini(&lnet->hm_embed.emb_strand);
-	m0_mutex_lock(&lnet->hm_lock);
+	m0_os_zero_wait(&lnet->fro_embed.emb_controls_nr);
+	if (!M0_FRONT_GET(lnet->fro_inline))
+		m0_os_cpus_stop(&lnet->fro_embed.emb_cpus);
+	m0_strand_fini(&lnet->fro_embed.emb_strand);
+	m0_mutex_lock(&lnet->fro_lock);
 	m0_front__eqs_leave(lnet);
-	M0_FRONT_SET(lnet->hm_dead, true);
+	M0_FRONT_SET(lnet->fro_dead, true);
 	/* Slots of events that are still queued go back without it. */
-	lnet->hm_mes.fss_budget = NULL;
-	lnet->hm_mds.fss_budget = NULL;
-	lnet->hm_ops.fss_budget = NULL;
-	lnet->hm_controls.fss_budget = NULL;
-	last = m0_list_is_empty(&lnet->hm_eqs);
-	m0_mutex_unlock(&lnet->hm_lock);
+	lnet->fro_mes.fss_budget = NULL;
+	lnet->fro_mds.fss_budget = NULL;
+	lnet->fro_ops.fss_budget = NULL;
+	lnet->fro_controls.fss_budget = NULL;
+	last = m0_list_is_empty(&lnet->fro_eqs);
+	m0_mutex_unlock(&lnet->fro_lock);
 	if (pump->pmp_host->puh_closed != NULL)
 		pump->pmp_host->puh_closed(pump->pmp_arg);
 	if (last)
@@ -471,22 +471,22 @@ int m0_pump_open(struct m0_lnet **ret, const struct m0_lnet_cfg *cfg,
 	int             rc;
 
 	M0_PRE(side->shs_role == M0_SHARED_CLIENT);
-	M0_PRE(nids_nr <= ARRAY_SIZE(lnet->hm_nids.fns_nid));
+	M0_PRE(nids_nr <= ARRAY_SIZE(lnet->fro_nids.fns_nid));
 	if (side->shs_cfg.shc_control_bytes < sizeof(struct m0_ring_control))
 		return -EINVAL;
 	M0_ALLOC_PTR(pump);
 	lnet = m0_front__new(cfg, &m0_front__attached_ops);
 	if (pump == NULL || lnet == NULL) {
 		if (lnet != NULL) {
-			m0_strand_fini(&lnet->hm_embed.emb_strand);
+			m0_strand_fini(&lnet->fro_embed.emb_strand);
 			m0_front__free(lnet);
 		}
 		m0_free(pump);
 		return -ENOMEM;
 	}
-	lnet->hm_cfg.lc_portals_nr = side->shs_cfg.shc_portals_nr;
-	lnet->hm_pump = pump;
-	lnet->hm_embed.emb_apart = &pump_ops;
+	lnet->fro_cfg.lc_portals_nr = side->shs_cfg.shc_portals_nr;
+	lnet->fro_pump = pump;
+	lnet->fro_embed.emb_apart = &pump_ops;
 	pump->pmp_lnet = lnet;
 	m0_mutex_init(&pump->pmp_lock);
 	m0_list_init(&pump->pmp_tms);

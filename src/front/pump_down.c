@@ -83,10 +83,10 @@ static bool other_may(struct m0_pump *pump)
 		return true;
 	if (pump->pmp_others_nr == pump->pmp_others_max)
 		return false;
-	m0_mutex_lock(&lnet->hm_lock);
+	m0_mutex_lock(&lnet->fro_lock);
 	pump->pmp_has_extra = pump->pmp_budget > 0;
 	pump->pmp_budget -= pump->pmp_has_extra;
-	m0_mutex_unlock(&lnet->hm_lock);
+	m0_mutex_unlock(&lnet->fro_lock);
 	return pump->pmp_has_extra;
 }
 
@@ -141,7 +141,7 @@ static int eq_need(struct m0_pump *pump, uint32_t eq)
 	uint32_t                 gen;
 	int                      rc;
 
-	M0_PRE(eq <= pump->pmp_lnet->hm_eq_slots.fss_max);
+	M0_PRE(eq <= pump->pmp_lnet->fro_eq_slots.fss_max);
 	if (eq == 0)
 		return 0;
 	peq = &pump->pmp_eqs[eq - 1];
@@ -172,7 +172,7 @@ static int barrier_do(struct m0_pump *pump, const struct m0_ring_entry *entry)
 	struct m0_pump_eq *peq = &pump->pmp_eqs[entry->rqe_nr];
 	int                rc = 0;
 
-	M0_PRE(entry->rqe_nr < pump->pmp_lnet->hm_eq_slots.fss_nr);
+	M0_PRE(entry->rqe_nr < pump->pmp_lnet->fro_eq_slots.fss_nr);
 	req_set(pump, M0_SHARED_BARRIER, entry->rqe_nr, 0);
 	if (!peq->peq_passes)
 		rc = other_send(pump);
@@ -235,7 +235,7 @@ static int md_fill(struct m0_pump *pump, uint32_t nr, uint32_t gen)
 	req->srq_md_gen = gen;
 	req->srq_segs =
 		record->rmd_segs_nr > M0_RING_SEGS_NR
-			? M0_RING_RECORD(&lnet->hm_records[M0_RING_SEGS],
+			? M0_RING_RECORD(&lnet->fro_records[M0_RING_SEGS],
 					 struct m0_ring_segs, record->rmd_long)
 				  ->rgl_seg
 			: record->rmd_segs;
@@ -341,7 +341,7 @@ static int move_do(struct m0_pump *pump, const struct m0_ring_entry *entry)
 
 static int lazy_do(struct m0_pump *pump, const struct m0_ring_entry *entry)
 {
-	uint32_t *word = &pump->pmp_lnet->hm_ring->rng_lazy[entry->rqe_nr];
+	uint32_t *word = &pump->pmp_lnet->fro_ring->rng_lazy[entry->rqe_nr];
 	uint32_t  bits;
 	int       rc;
 
@@ -372,7 +372,7 @@ static int reset_do(struct m0_pump *pump, const struct m0_ring_entry *entry)
 	req_set(pump, M0_SHARED_STATS_RESET, 0, 0);
 	rc = request_send(pump);
 	if (rc == 0)
-		__atomic_store_n(&pump->pmp_lnet->hm_ring->rng_reset, 0,
+		__atomic_store_n(&pump->pmp_lnet->fro_ring->rng_reset, 0,
 				 __ATOMIC_RELAXED);
 	return rc;
 }
@@ -387,7 +387,7 @@ static int close_do(struct m0_pump *pump, const struct m0_ring_entry *entry)
 static int control_do(struct m0_pump *pump, const struct m0_ring_entry *entry)
 {
 	const struct m0_ring_control *record =
-		M0_RING_RECORD(&pump->pmp_lnet->hm_records[M0_RING_CONTROLS],
+		M0_RING_RECORD(&pump->pmp_lnet->fro_records[M0_RING_CONTROLS],
 			       struct m0_ring_control, entry->rqe_nr);
 	int rc;
 
@@ -522,7 +522,7 @@ bool m0_pump__down(struct m0_pump *pump)
 		if (!m0_pump__is_open(pump))
 			pump->pmp_has_ends = true;
 	}
-	if (M0_UNLIKELY(lnet->hm_ring->rng_down.rqu_waits))
+	if (M0_UNLIKELY(lnet->fro_ring->rng_down.rqu_waits))
 		m0_front__refill(lnet);
 	if (m0_pump__is_open(pump))
 		m0_shared_bell(pump->pmp_side);

@@ -15,9 +15,9 @@ void m0_pump__end(struct m0_pump *pump)
 	M0_PRE(m0_pump__is_open(pump));
 	__atomic_store_n(&pump->pmp_state, M0_PUMP_ENDED, __ATOMIC_RELEASE);
 	pump->pmp_has_ends = true;
-	m0_mutex_lock(&lnet->hm_lock);
-	lnet->hm_shut = true;
-	m0_mutex_unlock(&lnet->hm_lock);
+	m0_mutex_lock(&lnet->fro_lock);
+	lnet->fro_shut = true;
+	m0_mutex_unlock(&lnet->fro_lock);
 	if (pump->pmp_why.shy_field != NULL)
 		m0_log(M0_LOG_ERROR,
 		       "the node that this process is attached to breaks the "
@@ -50,9 +50,9 @@ static void ops_count(struct m0_pump *pump)
 	uint32_t           nr;
 
 	M0_PRE_EX(!m0_pump__is_open(pump));
-	for (nr = 0; nr < pump->pmp_lnet->hm_mds.fss_nr; ++nr)
+	for (nr = 0; nr < pump->pmp_lnet->fro_mds.fss_nr; ++nr)
 		pump->pmp_mds[nr].pmd_ops_nr = 0;
-	for (nr = 0; nr < pump->pmp_lnet->hm_ops.fss_nr; ++nr) {
+	for (nr = 0; nr < pump->pmp_lnet->fro_ops.fss_nr; ++nr) {
 		op = &pump->pmp_ops[nr];
 		if (op->pop_gen != 0 && op_has_event(op))
 			++pump->pmp_mds[op->pop_md].pmd_ops_nr;
@@ -95,7 +95,7 @@ static bool ops_end(struct m0_pump *pump)
 	struct m0_pump_op *op;
 	uint32_t           nr;
 
-	for (nr = 0; nr < pump->pmp_lnet->hm_ops.fss_nr; ++nr) {
+	for (nr = 0; nr < pump->pmp_lnet->fro_ops.fss_nr; ++nr) {
 		op = &pump->pmp_ops[nr];
 		if (op->pop_gen == 0)
 			continue;
@@ -116,7 +116,7 @@ static bool mds_end(struct m0_pump *pump)
 	uint32_t              nr;
 	uint32_t              gen;
 
-	for (nr = 0; nr < pump->pmp_lnet->hm_mds.fss_nr; ++nr) {
+	for (nr = 0; nr < pump->pmp_lnet->fro_mds.fss_nr; ++nr) {
 		gen = pump->pmp_mds[nr].pmd_gen;
 		if (gen == 0)
 			continue;
@@ -137,7 +137,7 @@ static bool mes_end(struct m0_pump *pump)
 {
 	uint32_t nr;
 
-	for (nr = 0; nr < pump->pmp_lnet->hm_mes.fss_nr; ++nr) {
+	for (nr = 0; nr < pump->pmp_lnet->fro_mes.fss_nr; ++nr) {
 		uint32_t gen = pump->pmp_mes[nr];
 
 		if (gen == 0)
@@ -156,10 +156,10 @@ static bool mes_end(struct m0_pump *pump)
 static bool controls_end(struct m0_pump *pump)
 {
 	const struct m0_ring_view *view =
-		&pump->pmp_lnet->hm_records[M0_RING_CONTROLS];
+		&pump->pmp_lnet->fro_records[M0_RING_CONTROLS];
 	uint32_t nr;
 
-	for (nr = 0; nr < pump->pmp_lnet->hm_controls.fss_nr; ++nr) {
+	for (nr = 0; nr < pump->pmp_lnet->fro_controls.fss_nr; ++nr) {
 		if (pump->pmp_controls[nr].pct_gen == 0)
 			continue;
 		if (!m0_ring_has_room(&pump->pmp_up))
@@ -177,7 +177,7 @@ static bool barriers_end(struct m0_pump *pump)
 {
 	uint32_t nr;
 
-	for (nr = 0; nr < pump->pmp_lnet->hm_eq_slots.fss_nr; ++nr) {
+	for (nr = 0; nr < pump->pmp_lnet->fro_eq_slots.fss_nr; ++nr) {
 		if (!pump->pmp_eqs[nr].peq_passes)
 			continue;
 		if (!m0_ring_has_room(&pump->pmp_up))

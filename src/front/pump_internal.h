@@ -67,7 +67,7 @@ struct m0_pump_other {
 };
 
 struct m0_pump_region {
-	/** Under hm_lock. NULL: the number is free. */
+	/** Under fro_lock. NULL: the number is free. */
 	void    *prg_mem;
 	uint32_t prg_gen;
 };
@@ -84,11 +84,11 @@ struct m0_pump {
 	const struct m0_pump_host *pmp_host;
 	void                      *pmp_arg;
 	/** Guards the side, and all below but pmp_is_gone and pmp_state, which threads
-	 * read without it. Before hm_lock. */
+	 * read without it. Before fro_lock. */
 	struct m0_mutex    pmp_lock;
 	struct m0_ring_in  pmp_down;
 	struct m0_ring_out pmp_up;
-	/** Under hm_lock: reserved events that slots may take. */
+	/** Under fro_lock: reserved events that slots may take. */
 	uint32_t pmp_budget;
 	/** Atomic: the server is gone. */
 	bool pmp_is_gone;

@@ -10,7 +10,7 @@ uint32_t m0_pump__region_take(struct m0_pump *pump, void *mem)
 	uint32_t i = 0;
 
 	M0_PRE(mem != NULL);
-	M0_PRE_EX(m0_mutex_is_locked(&pump->pmp_lnet->hm_lock));
+	M0_PRE_EX(m0_mutex_is_locked(&pump->pmp_lnet->fro_lock));
 	while (i < max && pump->pmp_regions[i].prg_mem != NULL)
 		++i;
 	if (i == max)
@@ -27,9 +27,9 @@ void m0_pump__region_put(struct m0_pump *pump, uint32_t nr)
 	M0_PRE(nr > 0 && pump->pmp_regions[nr - 1].prg_mem != NULL);
 	if (pump->pmp_host->puh_unshare != NULL)
 		pump->pmp_host->puh_unshare(pump->pmp_arg, nr);
-	m0_mutex_lock(&pump->pmp_lnet->hm_lock);
+	m0_mutex_lock(&pump->pmp_lnet->fro_lock);
 	pump->pmp_regions[nr - 1].prg_mem = NULL;
-	m0_mutex_unlock(&pump->pmp_lnet->hm_lock);
+	m0_mutex_unlock(&pump->pmp_lnet->fro_lock);
 }
 
 int m0_pump__region_share(struct m0_pump *pump, uint32_t nr, void *addr,

@@ -46,9 +46,9 @@ void m0_pump__extra_put(struct m0_pump *pump, bool is_extra)
 	if (!is_extra)
 		return;
 	M0_PRE(pump->pmp_budget < pump->pmp_side->shs_cfg.shc_reserved_nr);
-	m0_mutex_lock(&pump->pmp_lnet->hm_lock);
+	m0_mutex_lock(&pump->pmp_lnet->fro_lock);
 	++pump->pmp_budget;
-	m0_mutex_unlock(&pump->pmp_lnet->hm_lock);
+	m0_mutex_unlock(&pump->pmp_lnet->fro_lock);
 }
 
 void m0_pump__other_end(struct m0_pump *pump, unsigned i, int status)

@@ -14,7 +14,7 @@ static struct m0_pump_op *op_find(struct m0_pump                *pump,
 {
 	struct m0_pump_op *op;
 
-	if (rep->shp_nr >= pump->pmp_lnet->hm_ops.fss_max)
+	if (rep->shp_nr >= pump->pmp_lnet->fro_ops.fss_max)
 		return NULL;
 	op = &pump->pmp_ops[rep->shp_nr];
 	return op->pop_gen != 0 && op->pop_gen == rep->shp_gen ? op : NULL;
@@ -22,7 +22,7 @@ static struct m0_pump_op *op_find(struct m0_pump                *pump,
 
 static bool md_is_live(const struct m0_pump *pump, uint32_t nr, uint32_t gen)
 {
-	return nr < pump->pmp_lnet->hm_mds.fss_max && gen != 0 &&
+	return nr < pump->pmp_lnet->fro_mds.fss_max && gen != 0 &&
 	       pump->pmp_mds[nr].pmd_gen == gen;
 }
 
@@ -109,7 +109,7 @@ static int done_do(struct m0_pump *pump, const struct m0_shared_report *rep)
 static bool incomings_make(struct m0_pump *pump)
 {
 	struct m0_lnet *lnet = pump->pmp_lnet;
-	uint32_t        first = lnet->hm_embed.emb_incoming_chunks_nr *
+	uint32_t        first = lnet->fro_embed.emb_incoming_chunks_nr *
 			 M0_RING_CHUNK_NR;
 	uint32_t i;
 
@@ -117,7 +117,7 @@ static bool incomings_make(struct m0_pump *pump)
 	if (!m0_front__incomings_grow(lnet))
 		return false;
 	for (i = M0_RING_CHUNK_NR; i > 0; --i) {
-		M0_RING_RECORD(&lnet->hm_records[M0_RING_INCOMINGS],
+		M0_RING_RECORD(&lnet->fro_records[M0_RING_INCOMINGS],
 			       struct m0_ring_incoming, first + i - 1)
 			->rin_next = pump->pmp_free;
 		pump->pmp_free = first + i;
@@ -128,7 +128,7 @@ static bool incomings_make(struct m0_pump *pump)
 /* A record for a message; NULL: the application has them all. */
 static struct m0_ring_incoming *incoming_get(struct m0_pump *pump, uint32_t *nr)
 {
-	struct m0_ring          *ring = pump->pmp_lnet->hm_ring;
+	struct m0_ring          *ring = pump->pmp_lnet->fro_ring;
 	struct m0_ring_incoming *record;
 
 	M0_PRE_EX(m0_pump__is_open(pump));
@@ -145,7 +145,7 @@ static struct m0_ring_incoming *incoming_get(struct m0_pump *pump, uint32_t *nr)
 	if (M0_UNLIKELY(ring->rng_starved))
 		__atomic_store_n(&ring->rng_starved, 0, __ATOMIC_SEQ_CST);
 	*nr = pump->pmp_free - 1;
-	record = M0_RING_RECORD(&pump->pmp_lnet->hm_records[M0_RING_INCOMINGS],
+	record = M0_RING_RECORD(&pump->pmp_lnet->fro_records[M0_RING_INCOMINGS],
 				struct m0_ring_incoming, *nr);
 	pump->pmp_free = record->rin_next;
 	return record;
@@ -258,7 +258,7 @@ static int unlink_do(struct m0_pump *pump, const struct m0_shared_report *rep)
 
 static int me_gone_do(struct m0_pump *pump, const struct m0_shared_report *rep)
 {
-	if (rep->shp_nr >= pump->pmp_lnet->hm_mes.fss_max ||
+	if (rep->shp_nr >= pump->pmp_lnet->fro_mes.fss_max ||
 	    rep->shp_gen == 0 || pump->pmp_mes[rep->shp_nr] != rep->shp_gen)
 		return m0_pump__broken(pump, "me", rep->shp_nr,
 				       "an ME that has not ended");
@@ -318,7 +318,7 @@ static int answer_do(struct m0_pump *pump, const struct m0_shared_report *rep)
 	struct m0_ring_control *answer = &pump->pmp_answer;
 	int                     rc;
 
-	if (rep->shp_nr >= pump->pmp_lnet->hm_controls.fss_max ||
+	if (rep->shp_nr >= pump->pmp_lnet->fro_controls.fss_max ||
 	    rep->shp_gen == 0 ||
 	    pump->pmp_controls[rep->shp_nr].pct_gen != rep->shp_gen)
 		return m0_pump__broken(pump, "control", rep->shp_nr,
@@ -329,7 +329,7 @@ static int answer_do(struct m0_pump *pump, const struct m0_shared_report *rep)
 	rc = m0_pump__answer_check(pump, pct->pct_verb, answer);
 	if (rc != 0)
 		return rc;
-	*M0_RING_RECORD(&pump->pmp_lnet->hm_records[M0_RING_CONTROLS],
+	*M0_RING_RECORD(&pump->pmp_lnet->fro_records[M0_RING_CONTROLS],
 			struct m0_ring_control, rep->shp_nr) = *answer;
 	pct->pct_gen = 0;
 	m0_pump__post(pump, M0_RING_ANSWER, rep->shp_nr, 0, false);

@@ -14,13 +14,13 @@ enum {
 static struct m0_lnet *lnet_of(const struct m0_strand *strand)
 {
 	return container_of((struct m0_strand *)(uintptr_t)strand,
-			    struct m0_lnet, hm_embed.emb_strand);
+			    struct m0_lnet, fro_embed.emb_strand);
 }
 
 /* Returns true if all that the node has posted was delivered. */
 static bool is_told(const struct m0_lnet *lnet)
 {
-	return m0_ring_is_empty(&lnet->hm_up);
+	return m0_ring_is_empty(&lnet->fro_up);
 }
 
 /* Calls back. @return true if there was anything. */
@@ -28,14 +28,14 @@ static bool tell(struct m0_lnet *lnet)
 {
 	bool any = false;
 
-	M0_PRE_EX(lnet->hm_node->nod_newest == NULL);
+	M0_PRE_EX(lnet->fro_node->nod_newest == NULL);
 	do {
 		if (m0_front__deliver(lnet))
 			any = true;
-	} while (m0_ring_refill(&lnet->hm_node->nod_up));
+	} while (m0_ring_refill(&lnet->fro_node->nod_up));
 	/* Threads that wait for the end rely on this. */
-	if (lnet->hm_node->nod_state != M0_NODE_OPEN)
-		m0_front__told_end(lnet);
+	if (lnet->fro_node->nod_state != M0_NODE_OPEN)
+		m0_front__notified_end(lnet);
 	return any;
 }
 
@@ -46,9 +46,9 @@ static bool tell(struct m0_lnet *lnet)
  */
 static bool tells_first(const struct m0_lnet *lnet)
 {
-	return !lnet->hm_embed.emb_owes && lnet->hm_embed.emb_is_polled &&
-	       lnet->hm_node->nod_state == M0_NODE_OPEN &&
-	       !m0_ring_is_empty(&lnet->hm_up);
+	return !lnet->fro_embed.emb_owes && lnet->fro_embed.emb_is_polled &&
+	       lnet->fro_node->nod_state == M0_NODE_OPEN &&
+	       !m0_ring_is_empty(&lnet->fro_up);
 }
 
 /*
@@ -58,11 +58,11 @@ static bool tells_first(const struct m0_lnet *lnet)
  */
 static bool is_idle(const struct m0_lnet *lnet, m0_time_t now)
 {
-	return now < lnet->hm_embed.emb_next && !lnet->hm_embed.emb_owes &&
-	       !lnet->hm_node->nod_again && m0_ring_is_empty(&lnet->hm_up) &&
-	       lnet->hm_told_nr == 0 &&
-	       lnet->hm_node->nod_state == M0_NODE_OPEN &&
-	       !M0_FRONT_GET(lnet->hm_has_woken);
+	return now < lnet->fro_embed.emb_next && !lnet->fro_embed.emb_owes &&
+	       !lnet->fro_node->nod_again && m0_ring_is_empty(&lnet->fro_up) &&
+	       lnet->fro_notified_nr == 0 &&
+	       lnet->fro_node->nod_state == M0_NODE_OPEN &&
+	       !M0_FRONT_GET(lnet->fro_has_woken);
 }
 
 /* Takes what was posted. @return true if the bell rang. */
@@ -71,8 +71,8 @@ static bool take(struct m0_lnet *lnet)
 	if (!m0_front__is_posted(lnet))
 		return false;
 	m0_front__bell_clear(lnet);
-	m0_node_take(lnet->hm_node);
-	if (M0_UNLIKELY(!m0_ring_is_empty(&lnet->hm_node->nod_down)))
+	m0_node_take(lnet->fro_node);
+	if (M0_UNLIKELY(!m0_ring_is_empty(&lnet->fro_node->nod_down)))
 		m0_front__refill(lnet);
 	return true;
 }
@@ -80,46 +80,47 @@ static bool take(struct m0_lnet *lnet)
 /* Reads, does, writes and tells what there is. @return true: there is more. */
 static bool round_do(struct m0_lnet *lnet, m0_time_t now)
 {
-	struct m0_reactor *reactor = lnet->hm_node->nod_reactor;
+	struct m0_reactor *reactor = lnet->fro_node->nod_reactor;
 	bool               idle = is_idle(lnet, now);
 	bool               more;
 
 	M0_PRE_EX(m0_front__invariant(lnet));
-	lnet->hm_node->nod_again = false;
-	m0_front__told_end(lnet);
-	m0_node_time(lnet->hm_node, now);
+	lnet->fro_node->nod_again = false;
+	m0_front__notified_end(lnet);
+	m0_node_time(lnet->fro_node, now);
 	if (take(lnet)) {
-		lnet->hm_embed.emb_did = true;
+		lnet->fro_embed.emb_did = true;
 		idle = false;
 	}
 	more = m0_reactor_pass(reactor, now);
-	m0_node_flush(lnet->hm_node);
+	m0_node_flush(lnet->fro_node);
 	if (idle && !more && !reactor->rtr_called) {
 		m0_reactor_flush(reactor);
-		m0_node_flush(lnet->hm_node);
-		if (m0_ring_is_empty(&lnet->hm_up) && !lnet->hm_node->nod_again)
+		m0_node_flush(lnet->fro_node);
+		if (m0_ring_is_empty(&lnet->fro_up) &&
+		    !lnet->fro_node->nod_again)
 			return false;
 	}
-	lnet->hm_embed.emb_owes = tells_first(lnet);
-	if (!lnet->hm_embed.emb_owes)
-		lnet->hm_embed.emb_next = m0_node_turns(lnet->hm_node, now);
+	lnet->fro_embed.emb_owes = tells_first(lnet);
+	if (!lnet->fro_embed.emb_owes)
+		lnet->fro_embed.emb_next = m0_node_turns(lnet->fro_node, now);
 	m0_reactor_flush(reactor);
-	m0_node_flush(lnet->hm_node);
+	m0_node_flush(lnet->fro_node);
 	if (tell(lnet))
-		lnet->hm_embed.emb_did = true;
-	if (lnet->hm_embed.emb_owes)
+		lnet->fro_embed.emb_did = true;
+	if (lnet->fro_embed.emb_owes)
 		return true;
 	if (m0_front__runners_run(lnet, now))
-		lnet->hm_embed.emb_did = true;
-	lnet->hm_embed.emb_next =
-		min64u(lnet->hm_embed.emb_next, lnet->hm_run_at);
-	if (lnet->hm_node->nod_state != M0_NODE_OPEN &&
-	    m0_node_close_step(lnet->hm_node, now, is_told(lnet),
-			       &lnet->hm_embed.emb_next))
-		m0_semaphore_up(&lnet->hm_embed.emb_closed_sem);
-	return more || lnet->hm_node->nod_again ||
-	       lnet->hm_embed.emb_next <= now || m0_front__is_posted(lnet) ||
-	       M0_FRONT_GET(lnet->hm_has_woken);
+		lnet->fro_embed.emb_did = true;
+	lnet->fro_embed.emb_next =
+		min64u(lnet->fro_embed.emb_next, lnet->fro_run_at);
+	if (lnet->fro_node->nod_state != M0_NODE_OPEN &&
+	    m0_node_close_step(lnet->fro_node, now, is_told(lnet),
+			       &lnet->fro_embed.emb_next))
+		m0_semaphore_up(&lnet->fro_embed.emb_closed_sem);
+	return more || lnet->fro_node->nod_again ||
+	       lnet->fro_embed.emb_next <= now || m0_front__is_posted(lnet) ||
+	       M0_FRONT_GET(lnet->fro_has_woken);
 }
 
 /*
@@ -130,13 +131,13 @@ static m0_time_t push_do(struct m0_lnet *lnet)
 {
 	M0_PRE_EX(m0_front__invariant(lnet));
 	m0_front__bell_clear(lnet);
-	m0_node_take_first(lnet->hm_node);
-	m0_reactor_flush(lnet->hm_node->nod_reactor);
-	m0_node_take_rest(lnet->hm_node);
-	m0_node_flush(lnet->hm_node);
-	if (M0_UNLIKELY(!m0_ring_is_empty(&lnet->hm_node->nod_down)))
+	m0_node_take_first(lnet->fro_node);
+	m0_reactor_flush(lnet->fro_node->nod_reactor);
+	m0_node_take_rest(lnet->fro_node);
+	m0_node_flush(lnet->fro_node);
+	if (M0_UNLIKELY(!m0_ring_is_empty(&lnet->fro_node->nod_down)))
 		m0_front__refill(lnet);
-	m0_front__told_end(lnet);
+	m0_front__notified_end(lnet);
 	return M0_TIME_IMMEDIATELY;
 }
 
@@ -147,58 +148,58 @@ static m0_time_t front_step(struct m0_strand *strand, m0_time_t now)
 	bool            more = true;
 	int             i;
 
-	if (lnet->hm_embed.emb_pushes &&
-	    lnet->hm_node->nod_state == M0_NODE_OPEN)
+	if (lnet->fro_embed.emb_pushes &&
+	    lnet->fro_node->nod_state == M0_NODE_OPEN)
 		return push_do(lnet);
-	moved = m0_node_moved_nr(lnet->hm_node);
+	moved = m0_node_moved_nr(lnet->fro_node);
 	for (i = 0; i < ROUNDS_MAX && more; ++i) {
-		if (lnet->hm_node->nod_state == M0_NODE_CLOSED)
+		if (lnet->fro_node->nod_state == M0_NODE_CLOSED)
 			return M0_TIME_NEVER;
 		if (i > 0) {
 			now = m0_time_now();
 			m0_time_pass_move(now);
-			lnet->hm_node->nod_reactor->rtr_looked = true;
+			lnet->fro_node->nod_reactor->rtr_looked = true;
 		}
-		lnet->hm_embed.emb_step_now = now;
+		lnet->fro_embed.emb_step_now = now;
 		more = round_do(lnet, now);
 		/* Unless callbacks have asked for something. */
-		if (lnet->hm_embed.emb_owes && !m0_front__is_posted(lnet))
+		if (lnet->fro_embed.emb_owes && !m0_front__is_posted(lnet))
 			break;
 	}
-	lnet->hm_node->nod_reactor->rtr_looked = false;
+	lnet->fro_node->nod_reactor->rtr_looked = false;
 	/* Otherwise the next step does it, or the push before it. */
-	if (!M0_FRONT_GET(lnet->hm_inline) || M0_FRONT_GET(lnet->hm_has_fd) ||
-	    M0_FRONT_GET(lnet->hm_ring->rng_starved))
-		m0_front__told_end(lnet);
-	more = more || lnet->hm_node->nod_again;
-	if (moved != m0_node_moved_nr(lnet->hm_node))
-		lnet->hm_embed.emb_did = true;
-	return more ? now : lnet->hm_embed.emb_next;
+	if (!M0_FRONT_GET(lnet->fro_inline) || M0_FRONT_GET(lnet->fro_has_fd) ||
+	    M0_FRONT_GET(lnet->fro_ring->rng_starved))
+		m0_front__notified_end(lnet);
+	more = more || lnet->fro_node->nod_again;
+	if (moved != m0_node_moved_nr(lnet->fro_node))
+		lnet->fro_embed.emb_did = true;
+	return more ? now : lnet->fro_embed.emb_next;
 }
 
 static bool front_ready(const struct m0_strand *strand)
 {
 	const struct m0_lnet *lnet = lnet_of(strand);
 
-	return m0_front__is_posted(lnet) || M0_FRONT_GET(lnet->hm_has_woken) ||
-	       lnet->hm_node->nod_reactor->rtr_ops->rtro_ready(
-		       lnet->hm_node->nod_reactor);
+	return m0_front__is_posted(lnet) || M0_FRONT_GET(lnet->fro_has_woken) ||
+	       lnet->fro_node->nod_reactor->rtr_ops->rtro_ready(
+		       lnet->fro_node->nod_reactor);
 }
 
 static void front_sleep(struct m0_strand *strand, m0_time_t deadline)
 {
 	struct m0_lnet *lnet = lnet_of(strand);
 
-	lnet->hm_node->nod_reactor->rtr_ops->rtro_sleep(
-		lnet->hm_node->nod_reactor, deadline);
+	lnet->fro_node->nod_reactor->rtr_ops->rtro_sleep(
+		lnet->fro_node->nod_reactor, deadline);
 }
 
 static void front_rouse(struct m0_strand *strand)
 {
 	struct m0_lnet *lnet = lnet_of(strand);
 
-	lnet->hm_node->nod_reactor->rtr_ops->rtro_rouse(
-		lnet->hm_node->nod_reactor);
+	lnet->fro_node->nod_reactor->rtr_ops->rtro_rouse(
+		lnet->fro_node->nod_reactor);
 }
 
 const struct m0_strand_ops m0_front__strand_ops = {

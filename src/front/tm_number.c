@@ -19,8 +19,8 @@ static struct m0_front_tm *tm_of(struct m0_list_link *link)
 
 static void tm_do(struct m0_lnet *lnet, struct m0_front_call *call)
 {
-	lnet->hm_embed.emb_apart->fao_tm_do(
-		lnet->hm_pump,
+	lnet->fro_embed.emb_apart->fao_tm_do(
+		lnet->fro_pump,
 		container_of(call, struct m0_front_tm, ftm_call));
 }
 
@@ -30,7 +30,7 @@ void m0_front__tm_result(struct m0_lnet *lnet, struct m0_front_tm *tm,
 	bool waits;
 
 	M0_PRE(!m0_list_link_is_in(&tm->ftm_link) && status <= 0);
-	m0_mutex_lock(&lnet->hm_lock);
+	m0_mutex_lock(&lnet->fro_lock);
 	waits = tm->ftm_is_claim && tm->ftm_sem != NULL;
 	if (waits) {
 		tm->ftm_status = status;
@@ -38,7 +38,7 @@ void m0_front__tm_result(struct m0_lnet *lnet, struct m0_front_tm *tm,
 			tm->ftm_nr = nr;
 		m0_semaphore_up(tm->ftm_sem);
 	}
-	m0_mutex_unlock(&lnet->hm_lock);
+	m0_mutex_unlock(&lnet->fro_lock);
 	/* Its number, if the claimer has given up, stays the process's until the end. */
 	if (!waits)
 		m0_free(tm);
@@ -55,11 +55,11 @@ static bool tm_wait(struct m0_lnet *lnet, struct m0_semaphore *sem)
 	m0_time_t until = m0_time_add(m0_time_now(), ANSWER_NS);
 	bool      done;
 
-	M0_PRE(lnet->hm_pump != NULL);
+	M0_PRE(lnet->fro_pump != NULL);
 	if (m0_strand_current() == NULL)
 		return m0_front__wait(lnet, sem, until);
 	while (!(done = m0_semaphore_trydown(sem)) && m0_time_now() < until) {
-		lnet->hm_embed.emb_apart->fao_turn(lnet->hm_pump);
+		lnet->fro_embed.emb_apart->fao_turn(lnet->fro_pump);
 		m0_os_yield();
 	}
 	return done;
@@ -71,10 +71,10 @@ static int tm_ask(struct m0_lnet *lnet, struct m0_front_tm *tm)
 	struct m0_semaphore sem;
 	int                 rc;
 
-	M0_PRE(tm->ftm_is_claim && lnet->hm_pump != NULL);
+	M0_PRE(tm->ftm_is_claim && lnet->fro_pump != NULL);
 	m0_front__lock(lnet);
-	if (lnet->hm_shut) {
-		m0_mutex_unlock(&lnet->hm_lock);
+	if (lnet->fro_shut) {
+		m0_mutex_unlock(&lnet->fro_lock);
 		return -ESHUTDOWN;
 	}
 	(void)m0_semaphore_init(&sem, 0);
@@ -85,7 +85,7 @@ static int tm_ask(struct m0_lnet *lnet, struct m0_front_tm *tm)
 	m0_front__lock(lnet);
 	rc = tm->ftm_status;
 	tm->ftm_sem = NULL;
-	m0_mutex_unlock(&lnet->hm_lock);
+	m0_mutex_unlock(&lnet->fro_lock);
 	m0_semaphore_fini(&sem);
 	return rc;
 }
@@ -97,7 +97,7 @@ int m0_lnet_tm_claim(struct m0_lnet *lnet, uint32_t portal, uint32_t wanted,
 	int                 rc;
 
 	*ret = wanted;
-	if (lnet->hm_pump == NULL)
+	if (lnet->fro_pump == NULL)
 		return 0;
 	M0_ALLOC_PTR(tm);
 	if (tm == NULL)
@@ -117,8 +117,8 @@ int m0_lnet_tm_claim(struct m0_lnet *lnet, uint32_t portal, uint32_t wanted,
 	}
 	*ret = tm->ftm_nr;
 	m0_front__lock(lnet);
-	m0_list_add_tail(&lnet->hm_embed.emb_tms, &tm->ftm_link);
-	m0_mutex_unlock(&lnet->hm_lock);
+	m0_list_add_tail(&lnet->fro_embed.emb_tms, &tm->ftm_link);
+	m0_mutex_unlock(&lnet->fro_lock);
 	return 0;
 }
 
@@ -126,31 +126,31 @@ void m0_lnet_tm_release(struct m0_lnet *lnet, uint32_t portal, uint32_t nr)
 {
 	struct m0_front_tm *tm;
 
-	if (lnet->hm_pump == NULL)
+	if (lnet->fro_pump == NULL)
 		return;
 	m0_front__lock(lnet);
-	m0_list_for_each_entry(&lnet->hm_embed.emb_tms, tm, struct m0_front_tm,
+	m0_list_for_each_entry(&lnet->fro_embed.emb_tms, tm, struct m0_front_tm,
 			       ftm_link) {
 		if (tm->ftm_portal != portal || tm->ftm_nr != nr)
 			continue;
 		m0_list_del(&tm->ftm_link);
 		tm->ftm_is_claim = false;
 		/* An end of the attachment releases all. */
-		if (!lnet->hm_shut) {
+		if (!lnet->fro_shut) {
 			m0_front__call_unlock(lnet, &tm->ftm_call);
 			return;
 		}
 		m0_free(tm);
 		break;
 	}
-	m0_mutex_unlock(&lnet->hm_lock);
+	m0_mutex_unlock(&lnet->fro_lock);
 }
 
 void m0_front__tms_fini(struct m0_lnet *lnet)
 {
 	struct m0_list_link *link;
 
-	while ((link = m0_list_first(&lnet->hm_embed.emb_tms)) != NULL) {
+	while ((link = m0_list_first(&lnet->fro_embed.emb_tms)) != NULL) {
 		m0_list_del(link);
 		m0_free(tm_of(link));
 	}

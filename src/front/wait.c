@@ -6,65 +6,65 @@
 #include "front/front_internal.h"
 
 /*
- * A thread that posts after hm_sleeps was set wakes the sleeper; earlier posts
+ * A thread that posts after fro_sleeps was set wakes the sleeper; earlier posts
  * are seen here. The semaphore works the same way: other threads that make a
- * step find hm_stepping taken.
+ * step find fro_stepping taken.
  */
 static void inline_sleep(struct m0_lnet *lnet, const struct m0_semaphore *sem,
 			 m0_time_t deadline)
 {
-	const struct m0_node *node = lnet->hm_node;
-	m0_time_t             until = min64u(deadline, lnet->hm_embed.emb_next);
+	const struct m0_node *node = lnet->fro_node;
+	m0_time_t until = min64u(deadline, lnet->fro_embed.emb_next);
 
-	M0_FRONT_SET(lnet->hm_sleeps, true);
-	if (!lnet->hm_embed.emb_strand.st_ops->so_ready(
-		    &lnet->hm_embed.emb_strand) &&
+	M0_FRONT_SET(lnet->fro_sleeps, true);
+	if (!lnet->fro_embed.emb_strand.st_ops->so_ready(
+		    &lnet->fro_embed.emb_strand) &&
 	    m0_semaphore_value(sem) == 0) {
 		if (node != NULL &&
 		    node->nod_reactor->rtr_ops->rtro_sleep != NULL)
 			node->nod_reactor->rtr_ops->rtro_sleep(
 				node->nod_reactor, until);
-		else if (lnet->hm_pump != NULL)
-			lnet->hm_embed.emb_apart->fao_sleep(lnet->hm_pump,
-							    until);
+		else if (lnet->fro_pump != NULL)
+			lnet->fro_embed.emb_apart->fao_sleep(lnet->fro_pump,
+							     until);
 		else
 			m0_time_sleep(
 				min64u(until, m0_time_from_now(0, 1000000)));
 	}
-	M0_FRONT_SET(lnet->hm_sleeps, false);
+	M0_FRONT_SET(lnet->fro_sleeps, false);
 }
 
-/* A step that the caller makes; hm_stepping is his. */
+/* A step that the caller makes; fro_stepping is his. */
 static bool inline_step(struct m0_lnet *lnet, m0_time_t now)
 {
 	struct m0_reactor *reactor;
 	m0_time_t          next;
 	bool               did;
 
-	M0_PRE_EX(M0_FRONT_GET(lnet->hm_stepping));
-	lnet->hm_embed.emb_did = false;
-	if (M0_FRONT_GET(lnet->hm_has_fd) && lnet->hm_pump != NULL)
-		lnet->hm_embed.emb_apart->fao_disarm(lnet->hm_pump);
-	next = m0_strand_step(&lnet->hm_embed.emb_strand, now);
-	lnet->hm_embed.emb_next = next;
-	did = lnet->hm_embed.emb_did;
-	lnet->hm_embed.emb_pushes = false;
-	lnet->hm_embed.emb_is_polled = false;
-	if (!M0_FRONT_GET(lnet->hm_has_fd)) {
+	M0_PRE_EX(M0_FRONT_GET(lnet->fro_stepping));
+	lnet->fro_embed.emb_did = false;
+	if (M0_FRONT_GET(lnet->fro_has_fd) && lnet->fro_pump != NULL)
+		lnet->fro_embed.emb_apart->fao_disarm(lnet->fro_pump);
+	next = m0_strand_step(&lnet->fro_embed.emb_strand, now);
+	lnet->fro_embed.emb_next = next;
+	did = lnet->fro_embed.emb_did;
+	lnet->fro_embed.emb_pushes = false;
+	lnet->fro_embed.emb_is_polled = false;
+	if (!M0_FRONT_GET(lnet->fro_has_fd)) {
 		/* Nothing that others wait for is looked at after it. */
-		__atomic_store_n(&lnet->hm_stepping, false, __ATOMIC_RELEASE);
+		__atomic_store_n(&lnet->fro_stepping, false, __ATOMIC_RELEASE);
 		return did;
 	}
-	if (lnet->hm_pump != NULL) {
-		lnet->hm_embed.emb_apart->fao_arm(lnet->hm_pump, next);
-		M0_FRONT_SET(lnet->hm_stepping, false);
+	if (lnet->fro_pump != NULL) {
+		lnet->fro_embed.emb_apart->fao_arm(lnet->fro_pump, next);
+		M0_FRONT_SET(lnet->fro_stepping, false);
 		if (m0_front__is_posted(lnet))
-			lnet->hm_embed.emb_apart->fao_rouse(lnet->hm_pump);
+			lnet->fro_embed.emb_apart->fao_rouse(lnet->fro_pump);
 		return did;
 	}
-	reactor = lnet->hm_node->nod_reactor;
+	reactor = lnet->fro_node->nod_reactor;
 	reactor->rtr_ops->rtro_arm(reactor, next);
-	M0_FRONT_SET(lnet->hm_stepping, false);
+	M0_FRONT_SET(lnet->fro_stepping, false);
 	/* Its poster may have seen the descriptor readable still. */
 	if (m0_front__is_posted(lnet))
 		reactor->rtr_ops->rtro_rouse(reactor);
@@ -75,11 +75,11 @@ static bool inline_step(struct m0_lnet *lnet, m0_time_t now)
 static void sleep_step(struct m0_lnet *lnet, const struct m0_semaphore *sem,
 		       m0_time_t deadline)
 {
-	if (__atomic_exchange_n(&lnet->hm_stepping, true, __ATOMIC_ACQUIRE))
+	if (__atomic_exchange_n(&lnet->fro_stepping, true, __ATOMIC_ACQUIRE))
 		return;
 	inline_sleep(lnet, sem, deadline);
 	/* The front may have got a thread meanwhile. */
-	if (M0_FRONT_GET(lnet->hm_inline))
+	if (M0_FRONT_GET(lnet->fro_inline))
 		(void)inline_step(lnet, m0_time_now());
 }
 
@@ -90,13 +90,13 @@ bool m0_front__wait(struct m0_lnet *lnet, struct m0_semaphore *sem,
 
 	/* The thread that makes steps would wait for itself. */
 	M0_PRE(!m0_front__is_inside(lnet));
-	if (!M0_FRONT_GET(lnet->hm_inline))
+	if (!M0_FRONT_GET(lnet->fro_inline))
 		return m0_semaphore_timeddown(sem, deadline);
 	while (!m0_semaphore_trydown(sem)) {
 		now = m0_time_now();
 		if (now >= deadline)
 			return false;
-		if (!M0_FRONT_GET(lnet->hm_stepping)) {
+		if (!M0_FRONT_GET(lnet->fro_stepping)) {
 			sleep_step(lnet, sem, deadline);
 			continue;
 		}
@@ -110,17 +110,17 @@ bool m0_front__wait(struct m0_lnet *lnet, struct m0_semaphore *sem,
 
 bool m0_lnet_poll_at(struct m0_lnet *lnet, m0_time_t now)
 {
-	if (!M0_FRONT_GET(lnet->hm_inline) ||
-	    __atomic_exchange_n(&lnet->hm_stepping, true, __ATOMIC_ACQUIRE))
+	if (!M0_FRONT_GET(lnet->fro_inline) ||
+	    __atomic_exchange_n(&lnet->fro_stepping, true, __ATOMIC_ACQUIRE))
 		return false;
-	lnet->hm_embed.emb_is_polled = true;
+	lnet->fro_embed.emb_is_polled = true;
 	return inline_step(lnet, now);
 }
 
 bool m0_lnet_progress(struct m0_lnet *lnet)
 {
-	return M0_FRONT_GET(lnet->hm_inline) &&
-	       !__atomic_exchange_n(&lnet->hm_stepping, true,
+	return M0_FRONT_GET(lnet->fro_inline) &&
+	       !__atomic_exchange_n(&lnet->fro_stepping, true,
 				    __ATOMIC_ACQUIRE) &&
 	       inline_step(lnet, m0_time_now());
 }
@@ -131,20 +131,20 @@ bool m0_lnet_progress(struct m0_lnet *lnet)
  */
 void m0_lnet_push(struct m0_lnet *lnet)
 {
-	if ((lnet->hm_node != NULL || lnet->hm_pump != NULL) &&
-	    M0_FRONT_GET(lnet->hm_inline) && m0_front__is_posted(lnet) &&
-	    !__atomic_exchange_n(&lnet->hm_stepping, true, __ATOMIC_ACQUIRE)) {
-		if (lnet->hm_pump != NULL) {
-			lnet->hm_embed.emb_pushes = true;
+	if ((lnet->fro_node != NULL || lnet->fro_pump != NULL) &&
+	    M0_FRONT_GET(lnet->fro_inline) && m0_front__is_posted(lnet) &&
+	    !__atomic_exchange_n(&lnet->fro_stepping, true, __ATOMIC_ACQUIRE)) {
+		if (lnet->fro_pump != NULL) {
+			lnet->fro_embed.emb_pushes = true;
 			(void)inline_step(lnet, m0_time_cached());
 			return;
 		}
-		lnet->hm_embed.emb_pushes = lnet->hm_embed.emb_step_now > 0 &&
-					    !M0_FRONT_GET(lnet->hm_has_fd);
-		lnet->hm_node->nod_reactor->rtr_looked =
-			!lnet->hm_embed.emb_pushes;
-		(void)inline_step(lnet, lnet->hm_embed.emb_step_now > 0
-						? lnet->hm_embed.emb_step_now
+		lnet->fro_embed.emb_pushes = lnet->fro_embed.emb_step_now > 0 &&
+					     !M0_FRONT_GET(lnet->fro_has_fd);
+		lnet->fro_node->nod_reactor->rtr_looked =
+			!lnet->fro_embed.emb_pushes;
+		(void)inline_step(lnet, lnet->fro_embed.emb_step_now > 0
+						? lnet->fro_embed.emb_step_now
 						: m0_time_now());
 	}
 }
@@ -154,21 +154,21 @@ int m0_lnet_fd(struct m0_lnet *lnet)
 	struct m0_reactor *reactor;
 	int                fd;
 
-	if (!M0_FRONT_GET(lnet->hm_inline) ||
-	    (lnet->hm_node == NULL && lnet->hm_pump == NULL))
+	if (!M0_FRONT_GET(lnet->fro_inline) ||
+	    (lnet->fro_node == NULL && lnet->fro_pump == NULL))
 		return -ENOSYS;
-	if (lnet->hm_pump != NULL) {
-		fd = lnet->hm_embed.emb_apart->fao_fd(lnet->hm_pump);
-		if (fd >= 0 && !M0_FRONT_GET(lnet->hm_has_fd)) {
-			M0_FRONT_SET(lnet->hm_has_fd, true);
-			lnet->hm_embed.emb_apart->fao_rouse(lnet->hm_pump);
+	if (lnet->fro_pump != NULL) {
+		fd = lnet->fro_embed.emb_apart->fao_fd(lnet->fro_pump);
+		if (fd >= 0 && !M0_FRONT_GET(lnet->fro_has_fd)) {
+			M0_FRONT_SET(lnet->fro_has_fd, true);
+			lnet->fro_embed.emb_apart->fao_rouse(lnet->fro_pump);
 		}
 		return fd;
 	}
-	reactor = lnet->hm_node->nod_reactor;
+	reactor = lnet->fro_node->nod_reactor;
 	fd = reactor->rtr_ops->rtro_fd(reactor);
-	if (!M0_FRONT_GET(lnet->hm_has_fd)) {
-		M0_FRONT_SET(lnet->hm_has_fd, true);
+	if (!M0_FRONT_GET(lnet->fro_has_fd)) {
+		M0_FRONT_SET(lnet->fro_has_fd, true);
 		/* Report work that is pending already; the next progress
 		 * arms the descriptor. */
 		reactor->rtr_ops->rtro_rouse(reactor);

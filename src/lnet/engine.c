@@ -77,7 +77,7 @@ int m0_lnet_engine_create(struct m0_lnet_engine          **ret,
 	int                    rc;
 
 	M0_PRE(cfg->lec_portals_nr > 0 && cfg->lec_peers_max > 0);
-	M0_PRE(cfg->lec_home_ops != NULL);
+	M0_PRE(cfg->lec_owner_ops != NULL);
 	M0_ALLOC_PTR(eng);
 	if (eng == NULL)
 		return -ENOMEM;
@@ -131,9 +131,9 @@ void m0_lnet_engine_destroy(struct m0_lnet_engine *eng)
 	m0_free(eng);
 }
 
-void *m0_lnet_engine_home(const struct m0_lnet_engine *eng)
+void *m0_lnet_engine_owner(const struct m0_lnet_engine *eng)
 {
-	return eng->le_cfg.lec_home;
+	return eng->le_cfg.lec_owner;
 }
 
 void m0_lnet_engine_shutdown(struct m0_lnet_engine *eng, m0_time_t now)

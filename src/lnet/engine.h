@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * The interface between the LNet engine and the home.
+ * The interface between the LNet engine and the owner.
  *
- * The engine is pure: it has no lock, clock or thread. The home makes all calls
- * on the node's strand, with the time of the pass. The home owns the memory of
+ * The engine is pure: it has no lock, clock or thread. The owner makes all calls
+ * on the node's strand, with the time of the pass. The owner owns the memory of
  * MEs, MDs and messages, and allocates it when it accepts an operation, so that
  * no operation fails later for want of memory.
  */
@@ -63,15 +63,15 @@ struct m0_lnet_me {
 	bool                me_is_head;
 	/** Link in le_mes. */
 	struct m0_list_link me_all;
-	/** For the home. */
+	/** For the owner. */
 	struct m0_lnet_handle me_handle;
-	void                 *me_home;
+	void                 *me_owner;
 };
 
 struct m0_lnet_md {
 	/** The engine does not use mda_eq. */
 	struct m0_lnet_md_attr md_attr;
-	/** Number that the home gave the event queue; 0: none. */
+	/** Number that the owner gave the event queue; 0: none. */
 	uint32_t              md_eq;
 	struct m0_lnet_handle md_handle;
 	/** NULL: the MD is bound. */
@@ -99,7 +99,7 @@ struct m0_lnet_md {
 	const struct m0_lnet_nid *md_by;
 	/** Link in le_mds. */
 	struct m0_list_link md_link;
-	void               *md_home;
+	void               *md_owner;
 };
 
 /** The stage of a message; in a queue it is in one queue at a time. */
@@ -133,7 +133,7 @@ struct m0_lnet_msg_op {
 
 	/* The members above are zeroed for a new message. */
 
-	/** Set by the home before m0_lnet_engine_put or m0_lnet_engine_get. */
+	/** Set by the owner before m0_lnet_engine_put or m0_lnet_engine_get. */
 	struct m0_lnet_op mop_attr;
 	/** Key in le_waiting, with mop_waits. */
 	uint64_t             mop_cookie;
@@ -194,7 +194,7 @@ struct m0_lnet_msg_rx {
  * with the answer to it. The first uses msg_op and msg_tx, and msg_rx for a
  * REPLY; the second msg_rx, and msg_tx for the answer.
  *
- * The home sets msg_event, the space of the events, and initialises nothing else.
+ * The owner sets msg_event, the space of the events, and initialises nothing else.
  * For m0_lnet_engine_put and m0_lnet_engine_get it also sets msg_op.mop_attr and
  * msg_md.
  */
@@ -223,24 +223,24 @@ struct m0_lnet_msg {
 	struct m0_lnet_event *msg_event[2];
 };
 
-/** Calls from the engine to the home. */
-struct m0_lnet_home_ops {
+/** Calls from the engine to the owner. */
+struct m0_lnet_owner_ops {
 	/** A message for a request of a peer, or for the engine itself. NULL:
 	 * lc_msgs_max are in use, and the engine asks again. */
 	struct m0_lnet_msg *(*ho_msg_get)(struct m0_lnet_engine *eng);
 	void (*ho_msg_put)(struct m0_lnet_engine *eng, struct m0_lnet_msg *msg);
 	/**
-	 * Queues an event of `md`; the home delivers it after the pass. With
-	 * ev_unlinked it is the last event of the MD, whose memory the home may
+	 * Queues an event of `md`; the owner delivers it after the pass. With
+	 * ev_unlinked it is the last event of the MD, whose memory the owner may
 	 * then reuse.
 	 * @param ev   one of msg_event, which the engine does not touch any
-	 *             more; without `msg` the home copies it.
+	 *             more; without `msg` the owner copies it.
 	 * @param msg  the message that the event is about; NULL: none.
 	 */
 	void (*ho_event)(struct m0_lnet_engine *eng, struct m0_lnet_md *md,
 			 struct m0_lnet_event *ev, struct m0_lnet_msg *msg);
 	/** Returns true if the queue takes one more incoming message, and then
-	 * reserves the space of its event. Otherwise the home counts, and the
+	 * reserves the space of its event. Otherwise the owner counts, and the
 	 * engine drops the message. */
 	bool (*ho_eq_room)(struct m0_lnet_engine *eng, uint32_t eq);
 	/** The engine asks this about a message of a peer that finds no entry:
@@ -248,11 +248,11 @@ struct m0_lnet_home_ops {
 	 * engine does not know yet? If so, the engine puts the message off and
 	 * asks again.
 	 * @param mark  identifies the time of arrival: 0 in the first call for
-	 *              a message, then what the home has stored. */
+	 *              a message, then what the owner has stored. */
 	bool (*ho_is_behind)(struct m0_lnet_engine *eng, uint64_t *mark);
-	/** The ME has ended; the home may reuse its memory. */
+	/** The ME has ended; the owner may reuse its memory. */
 	void (*ho_me_gone)(struct m0_lnet_engine *eng, struct m0_lnet_me *me);
-	/** A probe has ended; the home delivers that like an event. */
+	/** A probe has ended; the owner delivers that like an event. */
 	void (*ho_probe_done)(struct m0_lnet_engine *eng,
 			      struct m0_lnet_probe  *probe);
 };
@@ -289,7 +289,7 @@ struct m0_lnet_engine_cfg {
 	uint32_t lec_pid;
 	unsigned lec_portals_nr;
 	unsigned lec_peers_max;
-	/** Number of messages that the home has, for itself and for peers. */
+	/** Number of messages that the owner has, for itself and for peers. */
 	unsigned                   lec_msgs_max;
 	unsigned                   lec_peer_credits;
 	unsigned                   lec_credits;
@@ -298,9 +298,9 @@ struct m0_lnet_engine_cfg {
 	struct m0_lnet_route_cfg   lec_route;
 	struct m0_lnet_health_ecfg lec_health;
 	/** First half of every wmd; it differs in each life of a node. */
-	uint64_t                       lec_cookie;
-	const struct m0_lnet_home_ops *lec_home_ops;
-	void                          *lec_home;
+	uint64_t                        lec_cookie;
+	const struct m0_lnet_owner_ops *lec_owner_ops;
+	void                           *lec_owner;
 };
 
 /** @retval -ENOMEM */
@@ -308,7 +308,7 @@ int m0_lnet_engine_create(struct m0_lnet_engine          **ret,
 			  const struct m0_lnet_engine_cfg *cfg, m0_time_t now);
 /** Pre: m0_lnet_engine_is_quiet(), no NI. */
 void  m0_lnet_engine_destroy(struct m0_lnet_engine *eng);
-void *m0_lnet_engine_home(const struct m0_lnet_engine *eng);
+void *m0_lnet_engine_owner(const struct m0_lnet_engine *eng);
 
 /**
  * Ends everything outstanding, MDs included, with -ESHUTDOWN unless another
@@ -320,7 +320,7 @@ bool m0_lnet_engine_is_quiet(const struct m0_lnet_engine *eng);
 
 /**
  * Adds an interface, and sets ldn_ops and the identity of its `m0_lnd_ni`. The
- * home then starts the driver with that, before it calls ni_up.
+ * owner then starts the driver with that, before it calls ni_up.
  * @param lnd  may be NULL in tests.
  * @retval -EEXIST  the node has this NID.
  * @retval -ENOMEM
@@ -359,7 +359,7 @@ void m0_lnet_engine_time(struct m0_lnet_engine *eng, m0_time_t now);
 /** Fires timers, and continues what waits. @return the next deadline. */
 m0_time_t m0_lnet_engine_step(struct m0_lnet_engine *eng, m0_time_t now);
 
-/* Operations. The home has checked the arguments; outcomes are events. */
+/* Operations. The owner has checked the arguments; outcomes are events. */
 void m0_lnet_engine_me_attach(struct m0_lnet_engine *eng,
 			      struct m0_lnet_me     *me);
 void m0_lnet_engine_me_unlink(struct m0_lnet_engine *eng,
@@ -454,7 +454,7 @@ int      m0_lnet_engine_peer_del(struct m0_lnet_engine    *eng,
 				 const struct m0_lnet_nid *primary,
 				 const struct m0_lnet_nid *nids, unsigned nids_nr);
 
-/* Fault rules, see m0/lnet_fault.h. The home has checked the attributes. */
+/* Fault rules, see m0/lnet_fault.h. The owner has checked the attributes. */
 int m0_lnet_engine_fault_add(struct m0_lnet_engine           *eng,
 			     const struct m0_lnet_fault_attr *attr);
 int m0_lnet_engine_fault_del(struct m0_lnet_engine    *eng,

@@ -329,11 +329,11 @@ static inline bool m0_lnet__peer_is_up_to_date(const struct m0_lnet_peer *peer)
 
 /* -- base/event.c ---------------------------------------------------------- */
 
-/** Gets a message with one reference from the home; NULL: none is free now. */
+/** Gets a message with one reference from the owner; NULL: none is free now. */
 struct m0_lnet_msg *m0_lnet__msg_new(struct m0_lnet_engine *eng);
 /** Initialises all but msg_md and msg_op.mop_attr; one reference. */
 void m0_lnet__msg_init(struct m0_lnet_engine *eng, struct m0_lnet_msg *msg);
-/** Counts a message of the home, which has lec_msgs_max; m0_lnet__msg_put uncounts
+/** Counts a message of the owner, which has lec_msgs_max; m0_lnet__msg_put uncounts
  * it. */
 static inline void m0_lnet__msg_count(struct m0_lnet_engine *eng)
 {
@@ -343,7 +343,7 @@ static inline void m0_lnet__msg_count(struct m0_lnet_engine *eng)
 		stats->ls_msgs_max = stats->ls_msgs_alloc;
 }
 void m0_lnet__msg_get(struct m0_lnet_msg *msg);
-/** Releases a reference. The last one returns the message to the home. */
+/** Releases a reference. The last one returns the message to the owner. */
 void m0_lnet__msg_put(struct m0_lnet_msg *msg);
 /**
  * Fills in target, source, initiator and sender of `hdr`, which arrived by
@@ -363,7 +363,7 @@ void m0_lnet__event_post(struct m0_lnet_engine *eng, struct m0_lnet_md *md,
 
 /* -- md.c ------------------------------------------------------------------ */
 
-/** Returns true for MDs of the engine itself, which the home does not know. */
+/** Returns true for MDs of the engine itself, which the owner does not know. */
 static inline bool m0_lnet__md_is_own(const struct m0_lnet_md *md)
 {
 	return md->md_done != NULL;
@@ -688,7 +688,7 @@ bool m0_lnet__lpni_is_greedy(const struct m0_lnet_engine *eng,
 
 /*
  * The engine's own MDs have md_done, and its MEs are those of portal 0. They
- * are not counted in le_busy_nr, the home does not know them, and
+ * are not counted in le_busy_nr, the owner does not know them, and
  * m0_lnet_engine_shutdown does not end them. md_done replaces ho_event; it is
  * called at once, and the event counts as taken. With ev_unlinked the memory of
  * the MD is its owner's again.

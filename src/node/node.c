@@ -227,8 +227,8 @@ static int engine_make(struct m0_node *node, m0_time_t now)
 				ms(cfg->lc_health.lhc_recovery_limit_ms),
 			.lhe_ping_max_ns = ms(cfg->lc_health.lhc_ping_max_ms),
 		},
-		.lec_home_ops = &m0_node__ops,
-		.lec_home = node,
+		.lec_owner_ops = &m0_node__ops,
+		.lec_owner = node,
 	};
 
 	m0_os_random(&ecfg.lec_cookie, sizeof ecfg.lec_cookie);

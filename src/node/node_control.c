@@ -453,7 +453,7 @@ void m0_node__control_do(struct m0_node             *node,
 void m0_node__probe_done(struct m0_lnet_engine *eng,
 			 struct m0_lnet_probe  *probe)
 {
-	struct m0_node         *node = m0_lnet_engine_home(eng);
+	struct m0_node         *node = m0_lnet_engine_owner(eng);
 	struct m0_node_control *ctl =
 		container_of(probe, struct m0_node_control, nct_probe);
 	struct m0_ring_control *record =

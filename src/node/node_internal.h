@@ -180,7 +180,7 @@ extern const m0_node_do_t m0_node__do[M0_RING_OPCODES_NR];
 void m0_node__md_refuse(struct m0_node *node, struct m0_lnet_handle md,
 			int status);
 /** Calls of the engine into the node. */
-extern const struct m0_lnet_home_ops m0_node__ops;
+extern const struct m0_lnet_owner_ops m0_node__ops;
 /** Posts an entry. */
 void m0_node__post(struct m0_node *node, enum m0_ring_kind kind,
 		   struct m0_lnet_handle about, struct m0_ring_place *place);

@@ -137,7 +137,7 @@ static __attribute__((__noinline__)) bool more(struct m0_node *node)
 
 static struct m0_lnet_msg *node_msg_get(struct m0_lnet_engine *eng)
 {
-	struct m0_node          *node = m0_lnet_engine_home(eng);
+	struct m0_node          *node = m0_lnet_engine_owner(eng);
 	struct m0_node_incoming *nin;
 
 	/* Most often the last one, which the front has just returned. */
@@ -178,7 +178,7 @@ void m0_node__op_done(struct m0_node *node, struct m0_node_op *nop)
 
 static void node_msg_put(struct m0_lnet_engine *eng, struct m0_lnet_msg *msg)
 {
-	struct m0_node     *node = m0_lnet_engine_home(eng);
+	struct m0_node     *node = m0_lnet_engine_owner(eng);
 	struct m0_node_msg *nms = msg_of(msg);
 
 	if (nms->nms_kind == M0_NODE_MSG_OP) {
@@ -216,7 +216,7 @@ static void msg_event(struct m0_node *node, struct m0_node_msg *nms,
 static void node_event(struct m0_lnet_engine *eng, struct m0_lnet_md *md,
 		       struct m0_lnet_event *ev, struct m0_lnet_msg *msg)
 {
-	struct m0_node    *node = m0_lnet_engine_home(eng);
+	struct m0_node    *node = m0_lnet_engine_owner(eng);
 	struct m0_ring_md *record =
 		m0_node__md_record(node, md->md_handle.lh_slot);
 
@@ -275,7 +275,7 @@ static bool bounds_have_room(const struct m0_ring_eq *eq,
 
 static bool node_eq_room(struct m0_lnet_engine *eng, uint32_t number)
 {
-	struct m0_node    *node = m0_lnet_engine_home(eng);
+	struct m0_node    *node = m0_lnet_engine_owner(eng);
 	struct m0_ring_eq *eq;
 	struct m0_ring_eq *all = NULL;
 
@@ -300,7 +300,7 @@ static bool node_eq_room(struct m0_lnet_engine *eng, uint32_t number)
 
 static void node_me_gone(struct m0_lnet_engine *eng, struct m0_lnet_me *me)
 {
-	struct m0_node *node = m0_lnet_engine_home(eng);
+	struct m0_node *node = m0_lnet_engine_owner(eng);
 
 	M0_PRE_EX(me->me_state == M0_LNET_ME_GONE);
 	__atomic_store_n(
@@ -310,7 +310,7 @@ static void node_me_gone(struct m0_lnet_engine *eng, struct m0_lnet_me *me)
 		      &m0_node__me(node, me->me_handle.lh_slot)->nme_gone);
 }
 
-const struct m0_lnet_home_ops m0_node__ops = {
+const struct m0_lnet_owner_ops m0_node__ops = {
 	.ho_msg_get = node_msg_get,
 	.ho_msg_put = node_msg_put,
 	.ho_event = node_event,

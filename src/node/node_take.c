@@ -97,7 +97,7 @@ static bool host_is_behind(const struct m0_node *node)
  */
 bool m0_node__is_behind(struct m0_lnet_engine *eng, uint64_t *mark)
 {
-	const struct m0_node *node = m0_lnet_engine_home(eng);
+	const struct m0_node *node = m0_lnet_engine_owner(eng);
 
 	if (*mark == 0 && (__atomic_load_n(&node->nod_ring->rng_down.rqu_bell,
 					   __ATOMIC_SEQ_CST) ||

@@ -272,11 +272,11 @@ static void nis_stop(struct crowd_node *node)
 	}
 }
 
-/* -- the home -------------------------------------------------------------- */
+/* -- the owner -------------------------------------------------------------- */
 
 static struct m0_lnet_msg *home_msg_get(struct m0_lnet_engine *eng)
 {
-	struct crowd_node *node = m0_lnet_engine_home(eng);
+	struct crowd_node *node = m0_lnet_engine_owner(eng);
 	struct crowd_msg  *cmg;
 
 	if (node->cno_msgs_nr == MSGS_MAX)
@@ -290,7 +290,7 @@ static struct m0_lnet_msg *home_msg_get(struct m0_lnet_engine *eng)
 
 static void home_msg_put(struct m0_lnet_engine *eng, struct m0_lnet_msg *msg)
 {
-	struct crowd_node *node = m0_lnet_engine_home(eng);
+	struct crowd_node *node = m0_lnet_engine_owner(eng);
 
 	M0_ASSERT(node->cno_msgs_nr > 0);
 	--node->cno_msgs_nr;
@@ -300,7 +300,7 @@ static void home_msg_put(struct m0_lnet_engine *eng, struct m0_lnet_msg *msg)
 static void home_event(struct m0_lnet_engine *eng, struct m0_lnet_md *md,
 		       struct m0_lnet_event *ev, struct m0_lnet_msg *msg)
 {
-	struct crowd_node   *node = m0_lnet_engine_home(eng);
+	struct crowd_node   *node = m0_lnet_engine_owner(eng);
 	struct crowd_posted *event = must_alloc(sizeof *event);
 
 	(void)msg;
@@ -329,7 +329,7 @@ static bool home_is_behind(struct m0_lnet_engine *eng, uint64_t *mark)
 
 static void home_me_gone(struct m0_lnet_engine *eng, struct m0_lnet_me *me)
 {
-	struct crowd_node *node = m0_lnet_engine_home(eng);
+	struct crowd_node *node = m0_lnet_engine_owner(eng);
 
 	--node->cno_mes_nr;
 	free(me);
@@ -342,7 +342,7 @@ static void home_probe_done(struct m0_lnet_engine *eng,
 	(void)probe;
 }
 
-static const struct m0_lnet_home_ops home_ops = {
+static const struct m0_lnet_owner_ops owner_ops = {
 	.ho_msg_get = home_msg_get,
 	.ho_msg_put = home_msg_put,
 	.ho_event = home_event,
@@ -484,8 +484,8 @@ void crowd_node_open(struct crowd_node               *node,
 	m0_list_init(&node->cno_flight);
 	m0_list_init(&node->cno_held);
 	m0_list_init(&node->cno_rxs);
-	own.lec_home_ops = &home_ops;
-	own.lec_home = node;
+	own.lec_owner_ops = &owner_ops;
+	own.lec_owner = node;
 	own.lec_cookie = 1 + (uint64_t)(node - crowd->crw_node) +
 			 crowd->crw_now;
 	rc = m0_lnet_engine_create(&node->cno_engine, &own, crowd->crw_now);

@@ -656,8 +656,8 @@ static void node_open(struct pair *pair, unsigned i,
 	m0_list_init(&node->pno_held);
 	m0_list_init(&node->pno_slow);
 	m0_list_init(&node->pno_rxs);
-	own.lec_home_ops = &pair__home_ops;
-	own.lec_home = node;
+	own.lec_owner_ops = &pair__owner_ops;
+	own.lec_owner = node;
 	own.lec_cookie = 1 + i + pair->pai_now;
 	rc = m0_lnet_engine_create(&node->pno_engine, &own, pair->pai_now);
 	M0_ASSERT(rc == 0);

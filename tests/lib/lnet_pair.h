@@ -2,7 +2,7 @@
 /**
  * A few LNet engines in virtual time, joined by a driver that moves messages
  * in memory and does what a test tells it: hold, drop, fail, be slow. Each node
- * has a home that does no more than the engine needs: a pool of messages, and a
+ * has an owner that does no more than the engine needs: a pool of messages, and a
  * list of the events that came.
  *
  *	struct pair *pair = pair_open(2, NULL);
@@ -100,7 +100,7 @@ struct pair_node {
 	unsigned pno_proto_errors_nr;
 	unsigned pno_again_nr;
 	unsigned pno_nobody_nr;
-	/** The home. */
+	/** The owner. */
 	unsigned pno_msgs_max;
 	unsigned pno_msgs_nr;
 	unsigned pno_mds_nr;
@@ -134,7 +134,7 @@ struct pair {
 
 /**
  * Opens `nr` nodes with nothing but `0@lo`.
- * @param cfg  lec_home_ops and lec_home are set here; NULL: the defaults, also
+ * @param cfg  lec_owner_ops and lec_owner are set here; NULL: the defaults, also
  *             of pair_cfg().
  */
 struct pair *pair_open(unsigned nr, const struct m0_lnet_engine_cfg *cfg);

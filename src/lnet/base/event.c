@@ -18,7 +18,7 @@ void m0_lnet__msg_init(struct m0_lnet_engine *eng, struct m0_lnet_msg *msg)
 
 struct m0_lnet_msg *m0_lnet__msg_new(struct m0_lnet_engine *eng)
 {
-	struct m0_lnet_msg *msg = eng->le_cfg.lec_home_ops->ho_msg_get(eng);
+	struct m0_lnet_msg *msg = eng->le_cfg.lec_owner_ops->ho_msg_get(eng);
 
 	if (msg == NULL)
 		return NULL;
@@ -45,7 +45,7 @@ void m0_lnet__msg_put(struct m0_lnet_msg *msg)
 		     !msg->msg_tx.mtx_sending);
 	M0_ASSERT_EX(eng->le_stats.ls_msgs_alloc > 0);
 	--eng->le_stats.ls_msgs_alloc;
-	eng->le_cfg.lec_home_ops->ho_msg_put(eng, msg);
+	eng->le_cfg.lec_owner_ops->ho_msg_put(eng, msg);
 }
 
 void m0_lnet__event_fill(struct m0_lnet_event     *ev,
@@ -74,5 +74,5 @@ inline void m0_lnet__event_post(struct m0_lnet_engine *eng,
 	if (m0_lnet__md_is_own(md))
 		md->md_done(eng, md, ev);
 	else
-		eng->le_cfg.lec_home_ops->ho_event(eng, md, ev, msg);
+		eng->le_cfg.lec_owner_ops->ho_event(eng, md, ev, msg);
 }

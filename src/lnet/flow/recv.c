@@ -254,7 +254,7 @@ static bool is_behind(const struct coming *in)
 
 	return in->cmi_ni != eng->le_lo &&
 	       in->cmi_hdr.lhd_portal != M0_LNET_PORTAL_RESERVED &&
-	       eng->le_cfg.lec_home_ops->ho_is_behind(
+	       eng->le_cfg.lec_owner_ops->ho_is_behind(
 		       eng, &in->cmi_rx->lr_words[M0_LNET__RX_MARK]);
 }
 

@@ -236,7 +236,7 @@ static void me_gone(struct m0_lnet_engine *eng, struct m0_lnet_me *me)
 	m0_list_del(&me->me_all);
 	M0_ASSERT(eng->le_busy_nr > 0);
 	--eng->le_busy_nr;
-	eng->le_cfg.lec_home_ops->ho_me_gone(eng, me);
+	eng->le_cfg.lec_owner_ops->ho_me_gone(eng, me);
 }
 
 /*
@@ -282,7 +282,7 @@ void m0_lnet_engine_me_unlink(struct m0_lnet_engine *eng, struct m0_lnet_me *me)
 
 	if (me->me_state == M0_LNET_ME_GONE)
 		return;
-	/* After me_gone() the home may reuse the ME. */
+	/* After me_gone() the owner may reuse the ME. */
 	m0_list_init(&mds);
 	m0_list_splice_tail(&mds, &me->me_mds);
 	m0_list_for_each(&mds, link)
@@ -501,8 +501,8 @@ static enum m0_lnet_match md_take(struct m0_lnet_engine *eng,
 				  struct m0_lnet_md     *md,
 				  struct m0_lnet_msg    *msg)
 {
-	const struct m0_lnet_home_ops *ops = eng->le_cfg.lec_home_ops;
-	uint32_t                       eq = md->md_eq;
+	const struct m0_lnet_owner_ops *ops = eng->le_cfg.lec_owner_ops;
+	uint32_t                        eq = md->md_eq;
 
 	M0_PRE_EX(!md->md_dead && !m0_lnet__md_is_exhausted(md));
 	if (!msg_fits(msg))

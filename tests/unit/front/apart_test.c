@@ -394,7 +394,7 @@ static void false_records_end(void **state)
 					.mda_length = 64,
 					.mda_threshold = 1,
 					.mda_eq = &eq };
-	uint32_t               used_nr = lnet->hm_ops.fss_used_nr;
+	uint32_t               used_nr = lnet->fro_ops.fss_used_nr;
 
 	(void)state;
 	vec_of(&vec, &buf, &count, 1, region, 64, 0);
@@ -406,11 +406,11 @@ static void false_records_end(void **state)
 	node_hold();
 	assert_int_equal(m0_lnet_bind_put(lnet, &attr, &op, &md), 0);
 	record_falsify(md);
-	lnet->hm_ring->rng_starved = 1;
+	lnet->fro_ring->rng_starved = 1;
 	node_go_on();
 	refusal_expect();
 	move(1);
-	assert_int_equal(lnet->hm_ops.fss_used_nr, used_nr);
+	assert_int_equal(lnet->fro_ops.fss_used_nr, used_nr);
 }
 
 /* An MD has ended and the front uses its number again, when the node comes to an
@@ -439,7 +439,7 @@ static void late_unlinks_name_nothing(void **state)
 	node_hold();
 	late.rqe_nr = md.lh_slot;
 	late.rqe_gen = md.lh_gen;
-	m0_ring_post(&lnet->hm_down, &late, &place);
+	m0_ring_post(&lnet->fro_down, &late, &place);
 	assert_int_equal(m0_lnet_md_bind(lnet, &attr, &next), 0);
 	assert_int_equal(next.lh_slot, md.lh_slot);
 	node_go_on();

@@ -27,13 +27,13 @@ static struct m0_lnet *node_open(void)
 
 static void driver_add(struct m0_lnet *lnet)
 {
-	struct m0_lnd_env env = { .lev_reactor = lnet->hm_node->nod_reactor,
-				  .lev_cfg = &lnet->hm_cfg };
+	struct m0_lnd_env env = { .lev_reactor = lnet->fro_node->nod_reactor,
+				  .lev_cfg = &lnet->fro_cfg };
 	struct m0_lnd    *lnd;
 	char              why[M0_LND_WHY_BYTES];
 
 	assert_int_equal(unix_lnd_row.lrw_create(&lnd, &env, why), 0);
-	m0_node_lnd_add(lnet->hm_node, &unix_lnd_row, lnd);
+	m0_node_lnd_add(lnet->fro_node, &unix_lnd_row, lnd);
 }
 
 static void settle(struct m0_lnet *lnet)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A message that is faster than the entry it is for: the home has that, and has
+/* A message that is faster than the entry it is for: the owner has that, and has
  * not told the engine yet. */
 #include "unit/lnet/story.h"
 
-/* The home has something to tell, and (false) has told it all. */
+/* The owner has something to tell, and (false) has told it all. */
 static void behind(bool behind)
 {
 	one->pno_behind = behind;
@@ -94,7 +94,7 @@ static void match_waits_for_nothing(void **state)
 	behind(false);
 }
 
-/* No entry comes: it is dropped, after one pass, though the home is behind
+/* No entry comes: it is dropped, after one pass, though the owner is behind
  * again; and so is the next, for which there is another pass. */
 static void message_for_nobody_is_dropped_in_the_next_pass(void **state)
 {

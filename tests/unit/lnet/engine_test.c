@@ -17,7 +17,7 @@ static void fire(struct m0_lnet_engine *eng, struct m0_lnet_timer *t,
 	++fired_nr;
 }
 
-static const struct m0_lnet_home_ops no_home;
+static const struct m0_lnet_owner_ops no_owner;
 
 static int life(void *arg)
 {
@@ -25,12 +25,12 @@ static int life(void *arg)
 	struct m0_lnet_engine    *eng;
 	int                       rc;
 
-	cfg.lec_home_ops = &no_home;
-	cfg.lec_home = arg;
+	cfg.lec_owner_ops = &no_owner;
+	cfg.lec_owner = arg;
 	rc = m0_lnet_engine_create(&eng, &cfg, 5);
 	if (rc != 0)
 		return rc;
-	assert_ptr_equal(m0_lnet_engine_home(eng), arg);
+	assert_ptr_equal(m0_lnet_engine_owner(eng), arg);
 	assert_true(m0_lnet_engine_is_quiet(eng));
 	m0_lnet_engine_destroy(eng);
 	return 0;

@@ -24,7 +24,7 @@ static struct m0_lnet_md own_md(int32_t threshold)
 	};
 }
 
-/* The home has a copy of an event: the message is the home's again before the
+/* The owner has a copy of an event: the message is the owner's again before the
  * application has had its events. */
 static void event_holds_no_message(void **state)
 {
@@ -71,7 +71,7 @@ static void last_event_names_its_md(void **state)
 	pair_settle(pair);
 }
 
-/* The engine's own MDs: told at once, the home hears nothing, nothing of theirs
+/* The engine's own MDs: told at once, the owner hears nothing, nothing of theirs
  * is counted as the application's. */
 static void own_md_is_told_at_once(void **state)
 {

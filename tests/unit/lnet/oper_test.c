@@ -583,7 +583,7 @@ static void operation_on_ended_md_fails(void **state)
 	m0_lnet_engine_md_unlink(one->pno_engine, md);
 	pair_put(one, md, STRANGER, PORTAL, BITS, true);
 	pair_get(one, md, STRANGER, PORTAL, BITS);
-	/* The home keeps the MD for such. */
+	/* The owner keeps the MD for such. */
 	md->md_attr.mda_threshold = 2;
 	assert_int_equal(one->pno_events_nr, 0);
 	one->pno_keep = false;

@@ -330,7 +330,7 @@ static void get_of_too_much_is_bounded(void **state)
 			 M0_LNET_MTU);
 }
 
-/* No message free in the home: later, and nothing is lost or counted twice. */
+/* No message free in the owner: later, and nothing is lost or counted twice. */
 static void message_waits_for_the_home(void **state)
 {
 	(void)state;

@@ -420,7 +420,7 @@ static void pings_of_the_router_are_answered_without_buffers(void **state)
 	release();
 }
 
-/* Router buffers are not among the messages of the home, of which a peer may have a
+/* Router buffers are not among the messages of the owner, of which a peer may have a
  * share. */
 static void pings_of_the_router_are_answered_while_it_forwards(void **state)
 {

@@ -5,18 +5,18 @@
  */
 #include "front/front_internal.h"
 
-/* The node waits for a message: is it to look again? hm_lock is held. */
+/* The node waits for a message: is it to look again? fro_lock is held. */
 static bool is_starved(const struct m0_lnet *lnet)
 {
-	return M0_FRONT_GET(lnet->hm_ring->rng_starved) != 0;
+	return M0_FRONT_GET(lnet->fro_ring->rng_starved) != 0;
 }
 
 /* This is a step of the node's host: its end looks again. */
 void m0_front__look_again(struct m0_lnet *lnet)
 {
-	M0_FRONT_SET(lnet->hm_ring->rng_down.rqu_bell, 1);
-	if (lnet->hm_node != NULL)
-		lnet->hm_node->nod_again = true;
+	M0_FRONT_SET(lnet->fro_ring->rng_down.rqu_bell, 1);
+	if (lnet->fro_node != NULL)
+		lnet->fro_node->nod_again = true;
 }
 
 void m0_front__me_put(struct m0_lnet *lnet, struct m0_front_me *fme)
@@ -26,11 +26,11 @@ void m0_front__me_put(struct m0_lnet *lnet, struct m0_front_me *fme)
 	if (--fme->fme_users_nr > 0)
 		return;
 	if (M0_LIKELY(!fme->fme_unlink.rgp_waits)) {
-		m0_front__slot_put(&lnet->hm_mes, &fme->fme_slot);
+		m0_front__slot_put(&lnet->fro_mes, &fme->fme_slot);
 		return;
 	}
-	fme->fme_slot.fsl_next = lnet->hm_parked_mes;
-	lnet->hm_parked_mes = &fme->fme_slot;
+	fme->fme_slot.fsl_next = lnet->fro_parked_mes;
+	lnet->fro_parked_mes = &fme->fme_slot;
 }
 
 void m0_front__md_put(struct m0_lnet *lnet, struct m0_front_md *fmd)
@@ -44,15 +44,15 @@ void m0_front__md_put(struct m0_lnet *lnet, struct m0_front_md *fmd)
 		--fmd->fmd_eq->eq_users_nr;
 	}
 	if (fmd->fmd_segs != NULL)
-		m0_front__slot_put(&lnet->hm_segs, fmd->fmd_segs);
+		m0_front__slot_put(&lnet->fro_segs, fmd->fmd_segs);
 	if (fmd->fmd_queued)
 		m0_front__me_put(lnet, fmd->fmd_me);
 	if (M0_LIKELY(!fmd->fmd_unlink.rgp_waits)) {
-		m0_front__slot_put(&lnet->hm_mds, &fmd->fmd_slot);
+		m0_front__slot_put(&lnet->fro_mds, &fmd->fmd_slot);
 		return;
 	}
-	fmd->fmd_slot.fsl_next = lnet->hm_parked_mds;
-	lnet->hm_parked_mds = &fmd->fmd_slot;
+	fmd->fmd_slot.fsl_next = lnet->fro_parked_mds;
+	lnet->fro_parked_mds = &fmd->fmd_slot;
 }
 
 bool m0_front__op_put(struct m0_lnet *lnet, struct m0_front_op *fop)
@@ -63,8 +63,8 @@ bool m0_front__op_put(struct m0_lnet *lnet, struct m0_front_op *fop)
 		return false;
 	if (fop->fop_md != NULL)
 		m0_front__md_put(lnet, fop->fop_md);
-	m0_front__slot_put(&lnet->hm_ops, &fop->fop_slot);
-	__atomic_store_n(&lnet->hm_ring->rng_ops_nr, lnet->hm_ops.fss_used_nr,
+	m0_front__slot_put(&lnet->fro_ops, &fop->fop_slot);
+	__atomic_store_n(&lnet->fro_ring->rng_ops_nr, lnet->fro_ops.fss_used_nr,
 			 __ATOMIC_RELAXED);
 	return is_starved(lnet);
 }
@@ -72,8 +72,8 @@ bool m0_front__op_put(struct m0_lnet *lnet, struct m0_front_op *fop)
 static struct m0_ring_incoming *incoming_at(const struct m0_lnet *lnet,
 					    uint32_t              nr)
 {
-	M0_PRE_EX(nr / M0_RING_CHUNK_NR < lnet->hm_incomings.rvi_chunks_max);
-	return M0_RING_RECORD(&lnet->hm_records[M0_RING_INCOMINGS],
+	M0_PRE_EX(nr / M0_RING_CHUNK_NR < lnet->fro_incomings.rvi_chunks_max);
+	return M0_RING_RECORD(&lnet->fro_records[M0_RING_INCOMINGS],
 			      struct m0_ring_incoming, nr);
 }
 
@@ -81,7 +81,7 @@ static struct m0_ring_incoming *incoming_at(const struct m0_lnet *lnet,
 static bool incomings_put(struct m0_lnet *lnet, uint32_t first,
 			  struct m0_ring_incoming *last)
 {
-	uint32_t *head = &lnet->hm_ring->rng_returned;
+	uint32_t *head = &lnet->fro_ring->rng_returned;
 
 	last->rin_next = __atomic_load_n(head, __ATOMIC_RELAXED);
 	while (!__atomic_compare_exchange_n(head, &last->rin_next, first + 1,
@@ -93,7 +93,7 @@ static bool incomings_put(struct m0_lnet *lnet, uint32_t first,
 
 bool m0_front__incoming_put(struct m0_lnet *lnet, uint32_t nr)
 {
-	++lnet->hm_returned_nr;
+	++lnet->fro_returned_nr;
 	return incomings_put(lnet, nr, incoming_at(lnet, nr));
 }
 
@@ -113,7 +113,7 @@ static bool entry_end(struct m0_lnet *lnet, const struct m0_ring_entry *entry)
 	}
 }
 
-/* hm_lock is held. */
+/* fro_lock is held. */
 static bool told_take(struct m0_lnet *lnet)
 {
 	struct m0_ring_incoming *last = NULL;
@@ -122,14 +122,14 @@ static bool told_take(struct m0_lnet *lnet)
 	bool                     starved = false;
 	unsigned                 i;
 
-	M0_PRE_EX(lnet->hm_told_nr <= ARRAY_SIZE(lnet->hm_told));
-	if (lnet->hm_told_nr == 0)
+	M0_PRE_EX(lnet->fro_notified_nr <= ARRAY_SIZE(lnet->fro_notified));
+	if (lnet->fro_notified_nr == 0)
 		return false;
-	for (i = 0; i < lnet->hm_told_nr; ++i) {
-		uint32_t nr = lnet->hm_told[i].rqe_nr;
+	for (i = 0; i < lnet->fro_notified_nr; ++i) {
+		uint32_t nr = lnet->fro_notified[i].rqe_nr;
 
-		if (lnet->hm_told[i].rqe_opcode != M0_RING_EV_INCOMING) {
-			starved |= entry_end(lnet, &lnet->hm_told[i]);
+		if (lnet->fro_notified[i].rqe_opcode != M0_RING_EV_INCOMING) {
+			starved |= entry_end(lnet, &lnet->fro_notified[i]);
 			continue;
 		}
 		/* All of them go back at once. */
@@ -137,34 +137,34 @@ static bool told_take(struct m0_lnet *lnet)
 		record->rin_next = first + 1;
 		first = nr;
 		last = last == NULL ? record : last;
-		++lnet->hm_returned_nr;
+		++lnet->fro_returned_nr;
 	}
 	if (last != NULL)
 		starved |= incomings_put(lnet, first, last);
-	lnet->hm_told_nr = 0;
+	lnet->fro_notified_nr = 0;
 	if (M0_UNLIKELY(starved))
 		m0_front__look_again(lnet);
 	return true;
 }
 
-bool m0_front__told_take(struct m0_lnet *lnet)
+bool m0_front__notified_take(struct m0_lnet *lnet)
 {
 	bool any;
 
 	if (m0_front__is_inside(lnet))
 		return told_take(lnet);
-	if (!M0_FRONT_GET(lnet->hm_inline) ||
-	    __atomic_exchange_n(&lnet->hm_stepping, true, __ATOMIC_ACQUIRE))
+	if (!M0_FRONT_GET(lnet->fro_inline) ||
+	    __atomic_exchange_n(&lnet->fro_stepping, true, __ATOMIC_ACQUIRE))
 		return false;
 	any = told_take(lnet);
-	M0_FRONT_SET(lnet->hm_stepping, false);
+	M0_FRONT_SET(lnet->fro_stepping, false);
 	return any;
 }
 
-/* hm_lock, once for many. */
-void m0_front__told_give(struct m0_lnet *lnet)
+/* fro_lock, once for many. */
+void m0_front__notified_give(struct m0_lnet *lnet)
 {
-	m0_mutex_lock(&lnet->hm_lock);
+	m0_mutex_lock(&lnet->fro_lock);
 	(void)told_take(lnet);
-	m0_mutex_unlock(&lnet->hm_lock);
+	m0_mutex_unlock(&lnet->fro_lock);
 }

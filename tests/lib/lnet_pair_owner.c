@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The home of the engines of lnet_pair: messages, and events that are kept. */
+/* The owner of the engines of lnet_pair: messages, and events that are kept. */
 #include <stdlib.h>
 
 #include "lib/lnet_pair_internal.h"
@@ -11,7 +11,7 @@ struct pair_msg {
 
 struct m0_lnet_msg *pair__msg_get(struct m0_lnet_engine *eng)
 {
-	struct pair_node *node = m0_lnet_engine_home(eng);
+	struct pair_node *node = m0_lnet_engine_owner(eng);
 	struct pair_msg  *pms;
 
 	if (node->pno_msgs_nr >= node->pno_msgs_max)
@@ -29,7 +29,7 @@ struct m0_lnet_msg *pair__msg_get(struct m0_lnet_engine *eng)
 
 static void home_msg_put(struct m0_lnet_engine *eng, struct m0_lnet_msg *msg)
 {
-	struct pair_node *node = m0_lnet_engine_home(eng);
+	struct pair_node *node = m0_lnet_engine_owner(eng);
 
 	M0_ASSERT(node->pno_msgs_nr > 0);
 	--node->pno_msgs_nr;
@@ -39,9 +39,9 @@ static void home_msg_put(struct m0_lnet_engine *eng, struct m0_lnet_msg *msg)
 static void home_event(struct m0_lnet_engine *eng, struct m0_lnet_md *md,
 		       struct m0_lnet_event *ev, struct m0_lnet_msg *msg)
 {
-	struct pair_node    *node = m0_lnet_engine_home(eng);
+	struct pair_node    *node = m0_lnet_engine_owner(eng);
 	struct pair_posted **at = &node->pno_posted;
-	/* Tests make m0_alloc() fail; space for events is reserved in a home. */
+	/* Tests make m0_alloc() fail; space for events is reserved in an owner. */
 	struct pair_posted *event = malloc(sizeof *event);
 
 	M0_ASSERT(event != NULL);
@@ -56,16 +56,16 @@ static void home_event(struct m0_lnet_engine *eng, struct m0_lnet_md *md,
 
 static bool home_eq_room(struct m0_lnet_engine *eng, uint32_t eq)
 {
-	struct pair_node *node = m0_lnet_engine_home(eng);
+	struct pair_node *node = m0_lnet_engine_owner(eng);
 
 	M0_ASSERT(eq == PAIR_EQ);
 	return !node->pno_eq_full;
 }
 
-/* One taking after the other is awaited, as by a home. */
+/* One taking after the other is awaited, as by an owner. */
 static bool home_is_behind(struct m0_lnet_engine *eng, uint64_t *mark)
 {
-	const struct pair_node *node = m0_lnet_engine_home(eng);
+	const struct pair_node *node = m0_lnet_engine_owner(eng);
 
 	if (*mark == 0 && node->pno_behind)
 		*mark = node->pno_takes_nr + 1;
@@ -74,7 +74,7 @@ static bool home_is_behind(struct m0_lnet_engine *eng, uint64_t *mark)
 
 static void home_me_gone(struct m0_lnet_engine *eng, struct m0_lnet_me *me)
 {
-	struct pair_node *node = m0_lnet_engine_home(eng);
+	struct pair_node *node = m0_lnet_engine_owner(eng);
 
 	M0_ASSERT(node->pno_mes_nr > 0);
 	--node->pno_mes_nr;
@@ -84,7 +84,7 @@ static void home_me_gone(struct m0_lnet_engine *eng, struct m0_lnet_me *me)
 static void home_probe_done(struct m0_lnet_engine *eng,
 			    struct m0_lnet_probe  *probe)
 {
-	struct pair_node *node = m0_lnet_engine_home(eng);
+	struct pair_node *node = m0_lnet_engine_owner(eng);
 
 	++node->pno_probes_done_nr;
 	node->pno_probe_last = probe;
@@ -92,7 +92,7 @@ static void home_probe_done(struct m0_lnet_engine *eng,
 		probe->pr_done(probe);
 }
 
-const struct m0_lnet_home_ops pair__home_ops = {
+const struct m0_lnet_owner_ops pair__owner_ops = {
 	.ho_msg_get = pair__msg_get,
 	.ho_msg_put = home_msg_put,
 	.ho_event = home_event,
