@@ -18,7 +18,6 @@ int m0_front__ring_make(struct m0_lnet *lnet)
 	lnet->fro_ring = m0_alloc_aligned(bytes, 6);
 	if (lnet->fro_ring == NULL)
 		return -ENOMEM;
-	memset(lnet->fro_ring, 0, bytes);
 	m0_ring_out_init(&lnet->fro_down, &lnet->fro_ring->rng_down);
 	m0_ring_in_init(&lnet->fro_up, &lnet->fro_ring->rng_up);
 	return 0;

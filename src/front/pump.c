@@ -8,7 +8,9 @@ enum {
 	/** Passes of a step, before other threads get the processor. */
 	PASSES_MAX = 8,
 	/** Time between two looks for the death of the server, by a thread that polls. */
-	LOOK_NS = 10 * 1000 * 1000
+	LOOK_NS = 10 * 1000 * 1000,
+	/** Alignment of a table. */
+	TABLE_ALIGN = 16
 };
 
 /* ------------------------------------------------------------------ step -- */
@@ -284,13 +286,7 @@ int m0_pump_nids_get(struct m0_lnet *lnet)
 
 static void pump_free(struct m0_pump *pump)
 {
-	m0_free(pump->pmp_mes);
-	m0_free(pump->pmp_mds);
-	m0_free(pump->pmp_ops);
-	m0_free(pump->pmp_eqs);
-	m0_free(pump->pmp_controls);
-	m0_free(pump->pmp_regions);
-	m0_free(pump->pmp_others);
+	m0_free(pump->pmp_tables);
 	m0_mutex_fini(&pump->pmp_lock);
 	m0_free(pump);
 }
@@ -323,27 +319,49 @@ static void bounds_set(struct m0_pump *pump)
 	slots_bound(&lnet->fro_eq_slots, cfg->shc_eqs_max, NULL, 0);
 }
 
+/* The place of a table in the memory of all. */
+static void *table_at(uintptr_t *at, size_t nr, size_t bytes)
+{
+	uintptr_t ret = *at;
+
+	*at += (nr * bytes + TABLE_ALIGN - 1) / TABLE_ALIGN * TABLE_ALIGN;
+	return (void *)ret;
+}
+
+/* Sets the tables. @return their end */
+static uintptr_t tables_set(struct m0_pump *pump, uintptr_t at)
+{
+	const struct m0_lnet       *lnet = pump->pmp_lnet;
+	const struct m0_shared_cfg *cfg = &pump->pmp_side->shs_cfg;
+
+	pump->pmp_mes =
+		table_at(&at, lnet->fro_mes.fss_max, sizeof pump->pmp_mes[0]);
+	pump->pmp_mds =
+		table_at(&at, lnet->fro_mds.fss_max, sizeof pump->pmp_mds[0]);
+	pump->pmp_ops =
+		table_at(&at, lnet->fro_ops.fss_max, sizeof pump->pmp_ops[0]);
+	pump->pmp_eqs = table_at(&at, lnet->fro_eq_slots.fss_max,
+				 sizeof pump->pmp_eqs[0]);
+	pump->pmp_controls = table_at(&at, lnet->fro_controls.fss_max,
+				      sizeof pump->pmp_controls[0]);
+	pump->pmp_regions = table_at(&at, cfg->shc_regions_max,
+				     sizeof pump->pmp_regions[0]);
+	pump->pmp_others_max = cfg->shc_reserved_nr;
+	pump->pmp_others =
+		table_at(&at, pump->pmp_others_max, sizeof pump->pmp_others[0]);
+	return at;
+}
+
+/* One allocation: the system gives the pages of a large one when they are used, and a
+ * process that does little uses few of them. */
 static int tables_make(struct m0_pump *pump)
 {
-	const struct m0_lnet *lnet = pump->pmp_lnet;
-
-	M0_PRE(lnet->fro_mds.fss_max > 0);
-	M0_ALLOC_ARR(pump->pmp_mes, lnet->fro_mes.fss_max);
-	M0_ALLOC_ARR(pump->pmp_mds, lnet->fro_mds.fss_max);
-	M0_ALLOC_ARR(pump->pmp_ops, lnet->fro_ops.fss_max);
-	M0_ALLOC_ARR(pump->pmp_eqs, lnet->fro_eq_slots.fss_max);
-	M0_ALLOC_ARR(pump->pmp_controls, lnet->fro_controls.fss_max);
-	M0_ALLOC_ARR(pump->pmp_regions,
-		     pump->pmp_side->shs_cfg.shc_regions_max);
-	pump->pmp_others_max = pump->pmp_side->shs_cfg.shc_reserved_nr;
-	M0_ALLOC_ARR(pump->pmp_others, pump->pmp_others_max);
-	return pump->pmp_mes == NULL || pump->pmp_mds == NULL ||
-			       pump->pmp_ops == NULL || pump->pmp_eqs == NULL ||
-			       pump->pmp_controls == NULL ||
-			       pump->pmp_regions == NULL ||
-			       pump->pmp_others == NULL
-		       ? -ENOMEM
-		       : 0;
+	M0_PRE(pump->pmp_lnet->fro_mds.fss_max > 0);
+	pump->pmp_tables = m0_alloc(tables_set(pump, 0));
+	if (pump->pmp_tables == NULL)
+		return -ENOMEM;
+	(void)tables_set(pump, (uintptr_t)pump->pmp_tables);
+	return 0;
 }
 
 /* Polled queues keep their events in the records, so there may be as many as all of
@@ -369,12 +387,21 @@ static int incomings_bound(struct m0_pump *pump)
 	return rc;
 }
 
+/* Tables of numbers are as large as the daemon allows, not as large as a node's. */
+static void cfg_bound(struct m0_lnet_cfg         *cfg,
+		      const struct m0_shared_cfg *shared)
+{
+	cfg->lc_mes_max = min_check(cfg->lc_mes_max, shared->shc_mes_max);
+	cfg->lc_mds_max = min_check(cfg->lc_mds_max, shared->shc_mds_max);
+}
+
 static int front_init(struct m0_pump *pump, const struct m0_lnet_nid *nids,
 		      unsigned nids_nr)
 {
 	struct m0_lnet *lnet = pump->pmp_lnet;
 	int             rc;
 
+	cfg_bound(&lnet->fro_cfg, &pump->pmp_side->shs_cfg);
 	M0_ALLOC_ARR(lnet->fro_lazy, lnet->fro_cfg.lc_portals_nr);
 	if (lnet->fro_lazy == NULL)
 		return -ENOMEM;

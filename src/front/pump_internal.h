@@ -101,8 +101,10 @@ struct m0_pump {
 	/** m0_lnet_close() waits, and was told. */
 	bool pmp_is_told;
 	/** Objects are to be ended, for which there was no room. */
-	bool                    pmp_has_ends;
-	struct m0_shared_why    pmp_why;
+	bool                 pmp_has_ends;
+	struct m0_shared_why pmp_why;
+	/** Memory of the tables that follow. */
+	void                   *pmp_tables;
 	uint32_t               *pmp_mes;
 	struct m0_pump_md      *pmp_mds;
 	struct m0_pump_op      *pmp_ops;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #include "os/os_internal.h"
 
@@ -7,7 +8,9 @@
 enum {
 	MALLOC_SHIFT = 4,
 	/** Whole pages come out of regions. */
-	REGION_SHIFT_MIN = 12
+	REGION_SHIFT_MIN = 12,
+	/** Such memory is mapped by itself: its pages come when they are used. */
+	MAPPED_MIN = 128 << 10
 };
 
 /* Let a sanitizer see the bounds of each buffer. */
@@ -29,6 +32,21 @@ static bool is_of_region(unsigned shift)
 	       (uses_regions || m0_os__regions_are_shared());
 }
 
+/* Aligned memory that is mapped by itself; malloc() does the same for itself. */
+static bool is_mapped(size_t size, unsigned shift)
+{
+	return uses_regions && size >= MAPPED_MIN && shift > MALLOC_SHIFT &&
+	       shift < REGION_SHIFT_MIN;
+}
+
+static void *mapped_alloc(size_t size)
+{
+	void *data = mmap(NULL, size, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	return data == MAP_FAILED ? NULL : data;
+}
+
 static void *os_alloc(size_t size, unsigned shift)
 {
 	void *data;
@@ -38,6 +56,8 @@ static void *os_alloc(size_t size, unsigned shift)
 		size = 1;
 	if (shift <= MALLOC_SHIFT)
 		return calloc(1, size);
+	if (is_mapped(size, shift))
+		return mapped_alloc(size);
 	data = is_of_region(shift) ? m0_os__arena_alloc(size, shift) : NULL;
 	if (data != NULL)
 		return data;
@@ -49,8 +69,9 @@ static void *os_alloc(size_t size, unsigned shift)
 
 static void os_free(void *data, size_t size, unsigned shift)
 {
-	(void)size;
-	if (!is_of_region(shift) || !m0_os__arena_free(data))
+	if (is_mapped(size, shift))
+		(void)munmap(data, size);
+	else if (!is_of_region(shift) || !m0_os__arena_free(data))
 		free(data);
 }
 

@@ -64,6 +64,27 @@ static void alloc_aligned_honours_shift(void **state)
 	}
 }
 
+/* Large memory comes zeroed, too, also where other memory was before. */
+static void large_memory_is_zeroed(void **state)
+{
+	enum {
+		BYTES = 300 << 10
+	};
+	unsigned i;
+
+	(void)state;
+	for (i = 0; i < 3; ++i) {
+		char *data = m0_alloc_aligned(BYTES, 6);
+
+		assert_non_null(data);
+		assert_true(m0_is_aligned((uintptr_t)data, 64));
+		assert_int_equal(data[0] | data[BYTES / 2] | data[BYTES - 1],
+				 0);
+		memset(data, 1, BYTES);
+		m0_free_aligned(data, BYTES, 6);
+	}
+}
+
 /* A size that wraps must not become a small allocation. */
 static void alloc_arr_overflow_is_refused(void **state)
 {
@@ -118,6 +139,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(alloc_gives_zeroes),
 		cmocka_unit_test(alloc_aligned_honours_shift),
+		cmocka_unit_test(large_memory_is_zeroed),
 		cmocka_unit_test(alloc_arr_overflow_is_refused),
 		cmocka_unit_test(alloc_edges_are_harmless),
 		cmocka_unit_test(alloc_hook_replaces_source),
