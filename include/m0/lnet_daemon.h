@@ -77,7 +77,9 @@ struct m0_lnet_daemon;
 M0_EXTERN void m0_lnet_daemon_cfg_default(struct m0_lnet_daemon_cfg *cfg);
 /**
  * Listens at a path, in place of a socket that nobody listens at.
- * @param lnet  a node with a thread; it lives until m0_lnet_daemon_stop() has returned 0.
+ * @param lnet  a node with a thread, or one of which a thread makes progress all the
+ *              time, also while functions of the daemon run; it lives until
+ *              m0_lnet_daemon_stop() has returned 0.
  * @param cfg   NULL: defaults.
  * @param path  NULL: `/run/colibri/attach.sock`. Not used with ldc_listen_fd.
  * @param why   as for m0_lnet_open.

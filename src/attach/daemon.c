@@ -105,7 +105,6 @@ int m0_lnet_daemon_start(struct m0_lnet_daemon **ret, struct m0_lnet *lnet,
 	struct m0_lnet_daemon    *daemon;
 	int                       rc;
 
-	M0_PRE(!m0_lnet_is_inline(lnet));
 	if (cfg == NULL) {
 		m0_lnet_daemon_cfg_default(&dflt);
 		cfg = &dflt;

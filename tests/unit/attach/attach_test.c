@@ -4,6 +4,8 @@
  * execution of the test, or children that are killed.
  */
 #include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -14,6 +16,7 @@
 #include <unistd.h>
 
 #include "attach_fix.h"
+#include "m0/lnet_daemon.h"
 
 enum {
 	KILLS_NR = 100,
@@ -596,6 +599,58 @@ static void given_socket_stays(void **state)
 	fix_all_gone();
 }
 
+/** An inline node, and whether its thread goes on. */
+struct polled {
+	struct m0_lnet *pl_lnet;
+	bool            pl_ends;
+};
+
+static void *poll_all(void *arg)
+{
+	struct polled *polled = arg;
+
+	while (!__atomic_load_n(&polled->pl_ends, __ATOMIC_RELAXED))
+		if (!m0_lnet_progress(polled->pl_lnet))
+			(void)sched_yield();
+	return NULL;
+}
+
+/* The daemon's node may have no thread, if somebody makes progress of it. */
+static void polled_node_serves(void **state)
+{
+	struct polled          polled = { 0 };
+	struct m0_lnet_daemon *daemon;
+	struct m0_lnet_cfg     cfg;
+	struct m0_lnet        *front;
+	char                   path[M0_ATTACH_PATH_BYTES];
+	char                   why[M0_LNET_WHY_BYTES];
+	pthread_t              thread;
+
+	(void)state;
+	(void)snprintf(path, sizeof path, "%.60s/polled", fix.fx_dir);
+	m0_lnet_cfg_default(&cfg);
+	cfg.lc_accept = M0_LNET_ACCEPT_NONE;
+	cfg.lc_inline = true;
+	assert_int_equal(m0_lnet_cfg_networks(&cfg, "tcp(127.0.0.2)", why), 0);
+	assert_int_equal(m0_lnet_open(&polled.pl_lnet, &cfg, why), 0);
+	assert_int_equal(pthread_create(&thread, NULL, &poll_all, &polled), 0);
+	assert_int_equal(m0_lnet_daemon_start(&daemon, polled.pl_lnet, NULL,
+					      path, why),
+			 0);
+	m0_lnet_cfg_default(&cfg);
+	cfg.lc_inline = true;
+	(void)snprintf(cfg.lc_attach, sizeof cfg.lc_attach, "%s", path);
+	assert_int_equal(m0_lnet_open(&front, &cfg, why), 0);
+	m0_lnet_close(front);
+	assert_int_equal(m0_lnet_daemon_stop(daemon, fix_soon()), 0);
+	__atomic_store_n(&polled.pl_ends, true, __ATOMIC_RELAXED);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	m0_lnet_close(polled.pl_lnet);
+	(void)strcat(path, ".lock");
+	(void)unlink(path);
+	fix_all_gone();
+}
+
 int main(void)
 {
 #define CASE(name) \
@@ -617,6 +672,7 @@ int main(void)
 		CASE(second_daemon_is_refused),
 		CASE(left_over_socket_is_replaced),
 		CASE(given_socket_stays),
+		CASE(polled_node_serves),
 	};
 
 	return cmocka_run_group_tests(cases, NULL, NULL) + fix_hostile();
