@@ -251,7 +251,7 @@ static void bulk_open(void *arg, int side)
 	size_t             all = k->k_bytes * k->k_bufs_nr;
 	bool               sends = (side == k->k_active) == k->k_is_put;
 
-	k->k_mem[side] = bench_huge(all);
+	k->k_mem[side] = net_m0_memory(k->k_m, side, all);
 	memset(k->k_mem[side], sends ? 's' : 'r', all);
 	k->k_bufs[side] = bench_bufs_make(s, (int)k->k_bufs_nr, k->k_mem[side],
 					  k->k_bytes, k->k_bytes, &callbacks,

@@ -2,15 +2,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-#include "m0/lnet.h"
+#include "m0/lnet_daemon.h"
+#include "m0/lnet_run.h"
 #include "m0/xlnet.h"
 #include "net_m0.h"
 
 enum {
 	TEXT_BYTES = 80,
 	SPIN_MAX_NS = 1000000000,
-	PEER_CREDITS = 64
+	PEER_CREDITS = 64,
+	PAGE_SHIFT = 12,
+	END_S = 10
 };
 
 static void must(int rc, const char *what)
@@ -28,16 +32,22 @@ static void address(const struct net_m0 *m, int side, char *ret)
 			 M0_NET_LNET_PID, M0_NET_LNET_PORTAL);
 }
 
-/** A node without a thread, unless its machines need one. */
-static void node_open(struct net_m0 *m, int side)
+/** A node without a thread, unless its machines need one: on the address of a side, or
+ * attached to the daemon that has it. */
+static struct m0_lnet *lnet_open(const struct net_m0 *m, int side, bool attach)
 {
+	struct m0_lnet    *ret;
 	struct m0_lnet_cfg cfg;
 	char               why[M0_LNET_WHY_BYTES] = "";
 	char               text[TEXT_BYTES];
 
 	m0_lnet_cfg_default(&cfg);
-	snprintf(text, sizeof(text), "tcp(127.0.0.%d)", 1 + side);
-	must(m0_lnet_cfg_networks(&cfg, text, why), why);
+	if (attach) {
+		snprintf(cfg.lc_attach, sizeof(cfg.lc_attach), "%s", m->m_path);
+	} else {
+		snprintf(text, sizeof(text), "tcp(127.0.0.%d)", 1 + side);
+		must(m0_lnet_cfg_networks(&cfg, text, why), why);
+	}
 	cfg.lc_port = (uint16_t)m->m_port;
 	cfg.lc_accept = M0_LNET_ACCEPT_ALL;
 	cfg.lc_src_port_max = 0;
@@ -49,7 +59,52 @@ static void node_open(struct net_m0 *m, int side)
 	cfg.lc_spin_ns = (int64_t)(bench_opt.o_spin_ns < SPIN_MAX_NS
 					   ? bench_opt.o_spin_ns
 					   : SPIN_MAX_NS);
-	must(m0_lnet_open(&m->m_lnet[side], &cfg, why), why);
+	must(m0_lnet_open(&ret, &cfg, why), why);
+	return ret;
+}
+
+/** Side 1 of attached: the node of side 0, and its daemon. */
+static void host_open(struct net_m0 *m)
+{
+	char why[M0_LNET_WHY_BYTES] = "";
+
+	m->m_host = lnet_open(m, 0, false);
+	must(m0_lnet_daemon_start(&m->m_daemon, m->m_host, NULL, m->m_path,
+				  why),
+	     why);
+}
+
+static void host_close(struct net_m0 *m)
+{
+	m0_time_t until = m0_time_from_now(END_S, 0);
+	int       rc;
+
+	do {
+		net_m0_host_poll(m);
+		rc = m0_lnet_daemon_stop(m->m_daemon, m0_time_now());
+	} while (rc == -ETIMEDOUT && m0_time_now() < until);
+	must(rc, "daemon's end");
+	m0_lnet_close(m->m_host);
+	m->m_host = NULL;
+}
+
+void net_m0_host_poll(struct net_m0 *m)
+{
+	(void)m0_lnet_progress(m->m_host);
+}
+
+static void side_idle(void *arg)
+{
+	net_m0_host_poll(arg);
+}
+
+static void node_open(struct net_m0 *m, int side)
+{
+	bool attached = net_m0_is_attached(m);
+
+	if (attached && side == 1)
+		host_open(m);
+	m->m_lnet[side] = lnet_open(m, side, attached && side == 0);
 	must(m0_net_lnet_use(m->m_lnet[side]), "use");
 }
 
@@ -58,6 +113,8 @@ static void sides_prepare(void *arg)
 	struct net_m0 *m = arg;
 
 	m->m_port = world_port();
+	snprintf(m->m_path, sizeof(m->m_path), "/tmp/colibri-bench-%d",
+		 (int)getpid());
 }
 
 static void side_open(void *arg, int side)
@@ -90,6 +147,24 @@ bool net_m0_is_near(const struct net_m0 *m)
 	return strcmp(m->m_xprt, "near") == 0;
 }
 
+bool net_m0_is_attached(const struct net_m0 *m)
+{
+	return strcmp(m->m_xprt, "attached") == 0;
+}
+
+void *net_m0_memory(const struct net_m0 *m, int side, size_t bytes)
+{
+	void *ret;
+
+	if (side == 1 || !net_m0_is_attached(m))
+		return bench_huge(bytes);
+	ret = m0_alloc_aligned(bytes, PAGE_SHIFT);
+	if (ret == NULL)
+		bench_die("no memory: %zu bytes", bytes);
+	memset(ret, 0, bytes);
+	return ret;
+}
+
 void net_m0_stop(struct net_m0 *m, int side)
 {
 	if (!m->m_stopped[side])
@@ -107,6 +182,8 @@ static void side_close(void *arg, int side)
 		must(m0_net_lnet_unuse(m->m_lnet[side]), "unuse");
 		m0_lnet_close(m->m_lnet[side]);
 	}
+	if (m->m_host != NULL)
+		host_close(m);
 	must(m0_net_fini(), "end");
 	free(m->m_side[side]);
 }
@@ -117,6 +194,7 @@ struct world_play net_m0_play(struct net_m0 *m)
 		.wp_prepare = &sides_prepare,
 		.wp_open = &side_open,
 		.wp_close = &side_close,
+		.wp_idle = net_m0_is_attached(m) ? &side_idle : NULL,
 		.wp_arg = m,
 	};
 }

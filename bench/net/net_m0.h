@@ -13,13 +13,18 @@ struct net_m0 {
 	enum world_kind m_kind;
 	/** Inline machines that are polled; else the library's threads. */
 	bool m_polled;
-	/** The transport: mem, lnet; near: lnet through shared memory. */
+	/** The transport: mem, lnet; near: lnet through shared memory; attached: side 0
+	 * has its node in a daemon, which is in the process of side 1. */
 	const char *m_xprt;
 	unsigned    m_port;
 	/** In two processes each has one of them. */
 	struct bench_side *m_side[2];
 	bool               m_stopped[2];
 	struct m0_lnet    *m_lnet[2];
+	/** attached: the daemon and its node, of side 1. */
+	struct m0_lnet        *m_host;
+	struct m0_lnet_daemon *m_daemon;
+	char                   m_path[64];
 };
 
 /** The machines: the first play of all. */
@@ -28,6 +33,11 @@ struct world_play net_m0_play(struct net_m0 *m);
 void net_m0_stop(struct net_m0 *m, int side);
 
 bool net_m0_is_near(const struct net_m0 *m);
+bool net_m0_is_attached(const struct net_m0 *m);
+/** Touched memory of a side: of the library's allocator if a daemon maps it. */
+void *net_m0_memory(const struct net_m0 *m, int side, size_t bytes);
+/** Side 1 of attached: the daemon's node. */
+void net_m0_host_poll(struct net_m0 *m);
 
 static inline bool net_m0_is_async(const struct net_m0 *m)
 {
@@ -37,6 +47,8 @@ static inline bool net_m0_is_async(const struct net_m0 *m)
 /** Moves what there is to move. */
 static inline void net_m0_poll(struct net_m0 *m, int side)
 {
+	if (m->m_host != NULL)
+		net_m0_host_poll(m);
 	bench_poll(m->m_side[side]);
 }
 

@@ -21,14 +21,15 @@ enum {
 
 /** Receive buffers, added, each for so many messages. */
 static struct bench_buf *recv_bufs_make(
-	struct bench_side *s, int nr, uint32_t msgs,
+	const struct net_m0 *m, int side, int nr, uint32_t msgs,
 	const struct m0_net_buffer_callbacks *callbacks, void *arg)
 {
-	size_t            bytes = msgs > 1 ? MANY_BYTES : MSG_BYTES;
-	size_t            stride = msgs > 1 ? MANY_BYTES : STRIDE;
-	struct bench_buf *ret = bench_bufs_make(s, nr,
-						bench_huge((size_t)nr * stride),
-						bytes, stride, callbacks, arg);
+	struct bench_side *s = m->m_side[side];
+	size_t             bytes = msgs > 1 ? MANY_BYTES : MSG_BYTES;
+	size_t             stride = msgs > 1 ? MANY_BYTES : STRIDE;
+	struct bench_buf  *ret = bench_bufs_make(
+		 s, nr, net_m0_memory(m, side, (size_t)nr * stride), bytes,
+		 stride, callbacks, arg);
 
 	for (int i = 0; i < nr; i++) {
 		ret[i].b_nb.nb_min_receive_size = MSG_BYTES;
@@ -121,11 +122,11 @@ static void ping_open(void *arg, int side)
 	struct net_ping   *g = arg;
 	struct bench_side *s = g->g_m->m_side[side];
 
-	g->g_send[side] =
-		bench_bufs_make(s, PING_BUFS, bench_huge(PING_BUFS * STRIDE),
-				MSG_BYTES, STRIDE, &ping_callbacks, g);
-	g->g_recv[side] =
-		recv_bufs_make(s, PING_BUFS, g->g_msgs, &ping_callbacks, g);
+	g->g_send[side] = bench_bufs_make(
+		s, PING_BUFS, net_m0_memory(g->g_m, side, PING_BUFS * STRIDE),
+		MSG_BYTES, STRIDE, &ping_callbacks, g);
+	g->g_recv[side] = recv_bufs_make(g->g_m, side, PING_BUFS, g->g_msgs,
+					 &ping_callbacks, g);
 }
 
 static void ping_close(void *arg, int side)
@@ -304,13 +305,14 @@ static void rate_open(void *arg, int side)
 	int              nr = (int)f->f_depth;
 
 	if (side == 1) {
-		f->f_recv = recv_bufs_make(f->f_m->m_side[1], recv_nr(f),
-					   f->f_msgs, &rate_callbacks, f);
+		f->f_recv = recv_bufs_make(f->f_m, 1, recv_nr(f), f->f_msgs,
+					   &rate_callbacks, f);
 		return;
 	}
 	f->f_send = bench_bufs_make(f->f_m->m_side[0], nr,
-				    bench_huge((size_t)nr * STRIDE), MSG_BYTES,
-				    STRIDE, &rate_callbacks, f);
+				    net_m0_memory(f->f_m, side,
+						  (size_t)nr * STRIDE),
+				    MSG_BYTES, STRIDE, &rate_callbacks, f);
 	for (int i = 0; i < nr; i++)
 		f->f_idle[f->f_idle_nr++] = (unsigned)i;
 }

@@ -71,13 +71,24 @@ static void serve(const struct world_play *play)
 		play->wp_serve(play->wp_arg);
 }
 
+/** Side 1 waits to be told what is next. */
+static void go_take(void)
+{
+	if (plays[0].wp_idle == NULL) {
+		world_sem_take(&stage->st_go);
+		return;
+	}
+	while (sem_trywait(&stage->st_go) != 0)
+		plays[0].wp_idle(plays[0].wp_arg);
+}
+
 static void side_one(void)
 {
 	bench_pin(bench_opt.o_cpu[1]);
 	all_open(1);
 	sem_post(&stage->st_ready);
 	for (;;) {
-		world_sem_take(&stage->st_go);
+		go_take();
 		if (stage->st_quit)
 			break;
 		sem_post(&stage->st_ready);

@@ -29,6 +29,9 @@ struct world_play {
 	void (*wp_close)(void *arg, int side);
 	/** Side 1, again and again while the play is on; NULL: it has threads. */
 	void (*wp_serve)(void *arg);
+	/** Side 1, again and again while no play is on; NULL: nothing to do. Only of the
+	 * first play. */
+	void (*wp_idle)(void *arg);
 	void *wp_arg;
 };
 

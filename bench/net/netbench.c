@@ -15,6 +15,8 @@
 static const char usage[] =
 	"netbench [-t SLICE_S] [-n SLICES] [-c CPU,CPU] [-s SPIN_NS] XPRT TEST\n"
 	"  XPRT: lnet, two processes; near, the same through shared memory;\n"
+	"        attached, one of them attached to a daemon in the other;\n"
+	"        one, lnet by one thread for both sides, polled;\n"
 	"        mem, two threads; raw, sockets alone\n"
 	"  ping poll|block               64 B one way: raw, m0\n"
 	"  ping-many poll|block          64 B one way, many in a receive buffer\n"
@@ -41,8 +43,16 @@ static int               plays_nr;
 static struct bench_case cases[BENCH_CASES_MAX];
 static int               cases_nr;
 
+/** One thread for both sides, which sockets that block cannot have. */
+static bool is_one(void)
+{
+	return strcmp(m0.m_xprt, "one") == 0;
+}
+
 static void raw_add(const char *name, struct net_raw_how how)
 {
+	if (is_one())
+		return;
 	how.rh_kind = m0.m_kind;
 	how.rh_polled = m0.m_polled;
 	cases[cases_nr++] =
@@ -249,7 +259,9 @@ int main(int argc, char **argv)
 	for (int j = counts, k = i; j < 6 && k < argc; j++, k++)
 		arg[j] = argv[k];
 	m0.m_xprt = arg[0];
-	m0.m_kind = strcmp(arg[0], "mem") == 0 ? WORLD_THREADS : WORLD_FORK;
+	m0.m_kind = strcmp(arg[0], "mem") == 0 ? WORLD_THREADS
+		    : is_one()                 ? WORLD_TURNS
+					       : WORLD_FORK;
 	m0.m_polled = true;
 	if (strcmp(arg[1], "ping") == 0) {
 		mode_set(arg[2]);
