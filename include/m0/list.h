@@ -64,7 +64,9 @@ static inline void m0_list_fini(struct m0_list *list)
 /** Returns the first link; NULL if the list is empty. */
 static inline struct m0_list_link *m0_list_first(const struct m0_list *list)
 {
-	return m0_list_is_empty(list) ? NULL : list->l_head.ll_next;
+	struct m0_list_link *first = list->l_head.ll_next;
+
+	return first == &list->l_head ? NULL : first;
 }
 
 /** Returns the last link; NULL if the list is empty. */
@@ -116,7 +118,13 @@ static inline void m0_list_add(struct m0_list *list, struct m0_list_link *link)
 static inline void m0_list_add_tail(struct m0_list      *list,
 				    struct m0_list_link *link)
 {
-	m0_list_add_after(list->l_head.ll_prev, link);
+	struct m0_list_link *last = list->l_head.ll_prev;
+
+	M0_PRE_EX(!m0_list_link_is_in(link));
+	link->ll_prev = last;
+	link->ll_next = &list->l_head;
+	last->ll_next = link;
+	list->l_head.ll_prev = link;
 }
 
 /** Takes the link out of its list; does nothing if it is in none. */
@@ -124,7 +132,8 @@ static inline void m0_list_del(struct m0_list_link *link)
 {
 	link->ll_prev->ll_next = link->ll_next;
 	link->ll_next->ll_prev = link->ll_prev;
-	m0_list_link_init(link);
+	link->ll_next = link;
+	link->ll_prev = link;
 }
 
 /** Takes the link out of its list and makes it the first of `list`. */

@@ -112,7 +112,8 @@ static inline uint32_t m0_mutex_held_nr(void)
 static inline __attribute__((always_inline)) void m0_mutex_lock(
 	struct m0_mutex *mutex)
 {
-	uint32_t word = 0;
+	struct m0_sync_tls *here = m0_sync__here();
+	uint32_t            word = 0;
 
 	M0_SYNC_TSAN_DO(__tsan_mutex_pre_lock(mutex, 0));
 	if (M0_UNLIKELY(!__atomic_compare_exchange_n(&mutex->mx_word, &word, 1,
@@ -120,8 +121,8 @@ static inline __attribute__((always_inline)) void m0_mutex_lock(
 						     __ATOMIC_RELAXED)))
 		m0_mutex_lock_slow(mutex);
 	M0_SYNC_TSAN_DO(__tsan_mutex_post_lock(mutex, 0, 0));
-	__atomic_store_n(&mutex->mx_owner, m0_sync__here(), __ATOMIC_RELAXED);
-	++m0_sync__here()->sy_held_nr;
+	__atomic_store_n(&mutex->mx_owner, here, __ATOMIC_RELAXED);
+	++here->sy_held_nr;
 }
 
 /**
@@ -131,7 +132,8 @@ static inline __attribute__((always_inline)) void m0_mutex_lock(
  */
 static inline int m0_mutex_trylock(struct m0_mutex *mutex)
 {
-	uint32_t word = 0;
+	struct m0_sync_tls *here = m0_sync__here();
+	uint32_t            word = 0;
 
 	M0_SYNC_TSAN_DO(__tsan_mutex_pre_lock(mutex, __tsan_mutex_try_lock));
 	if (!__atomic_compare_exchange_n(&mutex->mx_word, &word, 1, false,
@@ -144,16 +146,18 @@ static inline int m0_mutex_trylock(struct m0_mutex *mutex)
 	}
 	M0_SYNC_TSAN_DO(
 		__tsan_mutex_post_lock(mutex, __tsan_mutex_try_lock, 0));
-	__atomic_store_n(&mutex->mx_owner, m0_sync__here(), __ATOMIC_RELAXED);
-	++m0_sync__here()->sy_held_nr;
+	__atomic_store_n(&mutex->mx_owner, here, __ATOMIC_RELAXED);
+	++here->sy_held_nr;
 	return 0;
 }
 
 /** Releases the mutex. Pre: the calling thread holds it. */
 static inline void m0_mutex_unlock(struct m0_mutex *mutex)
 {
-	M0_PRE(m0_mutex_is_locked(mutex));
-	--m0_sync__here()->sy_held_nr;
+	struct m0_sync_tls *here = m0_sync__here();
+
+	M0_PRE(__atomic_load_n(&mutex->mx_owner, __ATOMIC_RELAXED) == here);
+	--here->sy_held_nr;
 	__atomic_store_n(&mutex->mx_owner, (struct m0_sync_tls *)NULL,
 			 __ATOMIC_RELAXED);
 	M0_SYNC_TSAN_DO(__tsan_mutex_pre_unlock(mutex, 0));

@@ -4,11 +4,11 @@
  * contract).
  *
  * Files, each of which calls only those before it, but for kit_ride.c and
- * kit_pass()->c:
+ * kit_pass.c:
  *   kit_slot.c     table of all registered buffers
  *   kit_desc.c     bytes of descriptors
  *   kit_ep.c       end points
- *   kit_pass()->c     passes and inboxes
+ *   kit_pass.c     passes and inboxes
  *   kit_ride.c     riders
  *   kit_strand.c   threads of a TM
  *   kit_claim.c    claims and completions of buffers
@@ -244,7 +244,7 @@ struct kit_desc_tail {
 struct kit_inbox {
 	struct m0_mutex      kin_lock;
 	struct kit_work_list kin_list;
-	/** No other inbox ever has the same: see kit_pass()->c. */
+	/** No other inbox ever has the same: see kit_pass.c. */
 	uint64_t kin_epoch;
 	/** No pass will ever come again: the inbox refuses work. */
 	bool kin_closed;
@@ -449,7 +449,7 @@ static inline struct m0_net_kit_work *kit_work_pop(struct kit_work_list *list)
 	return work;
 }
 
-/* ------------------------------------------------------------ kit_pass()->c -- */
+/* ------------------------------------------------------------ kit_pass.c -- */
 
 /** A copy between two claimed buffers, and where if that is one piece. */
 struct kit_move {
@@ -499,22 +499,27 @@ void kit_pass_push(void);
 /** The clock of this thread's pass, or else the clock. */
 static inline m0_time_t kit_now(void)
 {
-	return kit_pass()->kp_depth > 0 ? kit_pass()->kp_now : m0_time_cached();
+	const struct kit_pass *pass = kit_pass();
+
+	return pass->kp_depth > 0 ? pass->kp_now : m0_time_cached();
 }
 /** Posts what waits in this thread's pass. No lock of a machine held. */
 static inline void kit_pass_flush(void)
 {
+	const struct kit_pass *pass = kit_pass();
+
 	/* In line: often nothing does. */
-	if (kit_pass()->kp_out.wl_head != NULL ||
-	    kit_pass()->kp_refused.wl_head != NULL)
+	if (pass->kp_out.wl_head != NULL || pass->kp_refused.wl_head != NULL)
 		kit_pass_post();
 }
 /** Flushes what the pass posted, also from within an outer pass. */
 static inline void kit_pass_close(void)
 {
-	M0_PRE(kit_pass()->kp_depth > 0);
+	struct kit_pass *pass = kit_pass();
+
+	M0_PRE(pass->kp_depth > 0);
 	kit_pass_flush();
-	if (--kit_pass()->kp_depth > 0)
+	if (--pass->kp_depth > 0)
 		return;
 	m0_time_pass_end();
 	m0_net__desc_pass_end();

@@ -16,11 +16,13 @@ M0_TLS(struct kit_pass, kit_pass);
 
 void kit_pass_open(m0_time_t now)
 {
+	struct kit_pass *pass = kit_pass();
+
 	/* Post the work of an outer pass, which must not wait for the inner. */
-	if (kit_pass()->kp_depth++ > 0) {
+	if (pass->kp_depth++ > 0) {
 		kit_pass_flush();
 	} else {
-		kit_pass()->kp_now = now;
+		pass->kp_now = now;
 		m0_time_pass_begin(now);
 		m0_net__desc_pass_begin();
 	}
@@ -180,18 +182,21 @@ void kit_wakers_wait(struct m0_net_kit_machine *m)
 
 void kit_pass_push(void)
 {
-	while (kit_pass()->kp_out.wl_head != NULL)
-		inbox_deliver(&kit_pass()->kp_out, &kit_pass()->kp_refused);
+	struct kit_pass *pass = kit_pass();
+
+	while (pass->kp_out.wl_head != NULL)
+		inbox_deliver(&pass->kp_out, &pass->kp_refused);
 }
 
 void kit_pass_post(void)
 {
+	struct kit_pass             *pass = kit_pass();
 	const struct m0_net_kit_ops *ops;
 	struct m0_net_kit_work      *work;
 
 	kit_pass_push();
 	/* Refusing posts again: to the machine of the item's buffer. */
-	while ((work = kit_work_pop(&kit_pass()->kp_refused)) != NULL) {
+	while ((work = kit_work_pop(&pass->kp_refused)) != NULL) {
 		ops = work->nkw_refuser;
 		work->nkw_due = 0;
 		refuse(ops, work);
@@ -211,12 +216,14 @@ void m0_net_kit_flush(struct m0_net_transfer_mc *tm)
 void m0_net_kit_post(struct m0_net_kit_machine *machine,
 		     struct m0_net_kit_work    *work)
 {
+	struct kit_pass *pass = kit_pass();
+
 	/* Read without its inbox's lock by m0_net_kit_unpost(). */
 	__atomic_store_n(&work->nkw_unwanted, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&work->nkw_dest, machine, __ATOMIC_RELEASE);
-	kit_work_add_tail(&kit_pass()->kp_out, work);
+	kit_work_add_tail(&pass->kp_out, work);
 	/* A foreign thread: nobody would flush. */
-	if (kit_pass()->kp_depth == 0 && m0_mutex_held_nr() == 0)
+	if (pass->kp_depth == 0 && m0_mutex_held_nr() == 0)
 		kit_pass_flush();
 }
 

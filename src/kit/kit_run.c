@@ -284,21 +284,22 @@ static void notifier_wake(struct m0_net_kit_machine *m, uint32_t flags)
 m0_time_t kit_run(struct m0_net_kit_machine *m, uint32_t flags)
 {
 	struct m0_net_transfer_mc *tm = m->nkm_tm;
-	struct m0_net_kit_machine *outer = kit_pass()->kp_machine;
-	struct kit_work_list       outer_done = kit_pass()->kp_done;
-	struct m0_net_kit_machine *outer_rides = kit_pass()->kp_rides;
-	bool                       outer_bulk = kit_pass()->kp_bulk;
+	struct kit_pass           *pass = kit_pass();
+	struct m0_net_kit_machine *outer = pass->kp_machine;
+	struct kit_work_list       outer_done = pass->kp_done;
+	struct m0_net_kit_machine *outer_rides = pass->kp_rides;
+	bool                       outer_bulk = pass->kp_bulk;
 	bool                       rides = flags & KIT_RUN_BUFFERS;
 	bool                       delivers;
 	m0_time_t                  next;
 
 	rides = rides && m->nkm_ride.krd_rider != NULL;
 	if (M0_UNLIKELY(rides))
-		kit_pass()->kp_rides = m;
-	kit_pass()->kp_done = (struct kit_work_list){ NULL, NULL };
+		pass->kp_rides = m;
+	pass->kp_done = (struct kit_work_list){ NULL, NULL };
 	m0_mutex_lock(&tm->ntm_mutex);
 	if (flags & KIT_RUN_PROGRESS) {
-		kit_pass()->kp_machine = m;
+		pass->kp_machine = m;
 		if (!m->nkm_stepping) {
 			m->nkm_stepping = true;
 			m->nkm_delivers = flags & KIT_RUN_BUFFERS;
@@ -343,10 +344,10 @@ m0_time_t kit_run(struct m0_net_kit_machine *m, uint32_t flags)
 	next = deadline_next(m);
 	quiet_update(m, next);
 	next = run_next(m, flags, next);
-	kit_pass()->kp_machine = outer;
-	kit_pass()->kp_rides = outer_rides;
-	kit_pass()->kp_done = outer_done;
-	kit_pass()->kp_bulk = outer_bulk;
+	pass->kp_machine = outer;
+	pass->kp_rides = outer_rides;
+	pass->kp_done = outer_done;
+	pass->kp_bulk = outer_bulk;
 	m0_mutex_unlock(&tm->ntm_mutex);
 	return next;
 }
@@ -356,14 +357,16 @@ m0_time_t kit_run(struct m0_net_kit_machine *m, uint32_t flags)
 void m0_net_kit_enter(struct m0_net_kit_machine *m,
 		      struct m0_net_kit_visit   *visit)
 {
+	struct kit_pass *pass = kit_pass();
+
 	kit_pass_open(m0_time_cached());
-	visit->nkv_outer = kit_pass()->kp_machine;
-	visit->nkv_done[0] = kit_pass()->kp_done.wl_head;
-	visit->nkv_done[1] = kit_pass()->kp_done.wl_tail;
-	kit_pass()->kp_done = (struct kit_work_list){ NULL, NULL };
+	visit->nkv_outer = pass->kp_machine;
+	visit->nkv_done[0] = pass->kp_done.wl_head;
+	visit->nkv_done[1] = pass->kp_done.wl_tail;
+	pass->kp_done = (struct kit_work_list){ NULL, NULL };
 	m0_mutex_lock(&m->nkm_tm->ntm_mutex);
-	kit_pass()->kp_machine = m;
-	kit_pass()->kp_visits = true;
+	pass->kp_machine = m;
+	pass->kp_visits = true;
 }
 
 /*
@@ -388,18 +391,19 @@ static bool rider_is_early(const struct m0_net_kit_machine *m)
 
 static void visitor_deliver(struct m0_net_kit_machine *m)
 {
-	struct m0_net_kit_machine *outer_rides = kit_pass()->kp_rides;
+	struct kit_pass           *pass = kit_pass();
+	struct m0_net_kit_machine *outer_rides = pass->kp_rides;
 	bool rides = M0_UNLIKELY(m->nkm_ride.krd_rider != NULL);
 
 	M0_PRE_EX(kit_is_locked(m));
 	M0_PRE(!m->nkm_visitor_delivers);
 	m->nkm_visitor_delivers = true;
 	if (rides)
-		kit_pass()->kp_rides = m;
+		pass->kp_rides = m;
 	kit_deliver(m);
 	if (rides)
 		kit_rider_step(m, true);
-	kit_pass()->kp_rides = outer_rides;
+	pass->kp_rides = outer_rides;
 	m->nkm_visitor_delivers = false;
 	kit_done_drain(m);
 }
@@ -407,16 +411,18 @@ static void visitor_deliver(struct m0_net_kit_machine *m)
 void m0_net_kit_leave(struct m0_net_kit_machine *m,
 		      struct m0_net_kit_visit   *visit)
 {
+	struct kit_pass *pass = kit_pass();
+
 	kit_done_drain(m);
 	if (visitor_delivers(m))
 		visitor_deliver(m);
 	if (kit_is_pending(m) || m->nkm_bulk.kbl_list.wl_head != NULL ||
 	    rider_is_early(m))
 		kit_kick(m);
-	kit_pass()->kp_visits = false;
-	kit_pass()->kp_machine = visit->nkv_outer;
-	kit_pass()->kp_done.wl_head = visit->nkv_done[0];
-	kit_pass()->kp_done.wl_tail = visit->nkv_done[1];
+	pass->kp_visits = false;
+	pass->kp_machine = visit->nkv_outer;
+	pass->kp_done.wl_head = visit->nkv_done[0];
+	pass->kp_done.wl_tail = visit->nkv_done[1];
 	m0_mutex_unlock(&m->nkm_tm->ntm_mutex);
 	kit_pass_close();
 }

@@ -27,34 +27,40 @@ M0_TLS_EXTERN(struct m0_pass_tls, m0_pass_tls);
 
 static inline void m0_time_pass_begin(m0_time_t now)
 {
-	uint32_t depth = m0_pass_tls()->ps_depth++;
+	struct m0_pass_tls *pass = m0_pass_tls();
+	uint32_t            depth = pass->ps_depth++;
 
 	if (M0_LIKELY(depth < M0_PASS_DEPTH_MAX))
-		m0_pass_tls()->ps_now[depth] = now;
+		pass->ps_now[depth] = now;
 }
 
 /** The innermost pass goes on at another time. */
 static inline void m0_time_pass_move(m0_time_t now)
 {
-	M0_PRE(m0_pass_tls()->ps_depth > 0);
-	if (M0_LIKELY(m0_pass_tls()->ps_depth <= M0_PASS_DEPTH_MAX))
-		m0_pass_tls()->ps_now[m0_pass_tls()->ps_depth - 1] = now;
+	struct m0_pass_tls *pass = m0_pass_tls();
+
+	M0_PRE(pass->ps_depth > 0);
+	if (M0_LIKELY(pass->ps_depth <= M0_PASS_DEPTH_MAX))
+		pass->ps_now[pass->ps_depth - 1] = now;
 }
 
 static inline void m0_time_pass_end(void)
 {
-	M0_PRE(m0_pass_tls()->ps_depth > 0);
-	--m0_pass_tls()->ps_depth;
+	struct m0_pass_tls *pass = m0_pass_tls();
+
+	M0_PRE(pass->ps_depth > 0);
+	--pass->ps_depth;
 }
 
 /** m0_time_cached(), in line. */
 static inline m0_time_t m0_time_pass_now(void)
 {
-	uint32_t depth = m0_pass_tls()->ps_depth;
+	const struct m0_pass_tls *pass = m0_pass_tls();
+	uint32_t                  depth = pass->ps_depth;
 
 	if (M0_UNLIKELY(depth == 0))
 		return m0_time_now();
-	return m0_pass_tls()->ps_now[min64u(depth, M0_PASS_DEPTH_MAX) - 1];
+	return pass->ps_now[min64u(depth, M0_PASS_DEPTH_MAX) - 1];
 }
 
 /** True inside a pass. */
