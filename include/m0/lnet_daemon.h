@@ -14,8 +14,40 @@ extern "C" {
 #endif
 
 enum {
-	/** Users and groups that may be named. */
-	M0_LNET_DAEMON_IDS_MAX = 16
+	/** Users and groups that may be named, and rules. */
+	M0_LNET_DAEMON_IDS_MAX = 16,
+	M0_LNET_DAEMON_RULES_MAX = 16,
+	/** Ranges of portals, and of numbers, of a rule. */
+	M0_LNET_DAEMON_RANGES_MAX = 8
+};
+
+/** Numbers from the first to the last. */
+struct m0_lnet_daemon_range {
+	uint32_t ldg_first;
+	uint32_t ldg_last;
+};
+
+/** Processes that a rule is about. */
+enum m0_lnet_daemon_who {
+	M0_LNET_DAEMON_ANYBODY,
+	/** Processes of the user ldr_id. */
+	M0_LNET_DAEMON_USER,
+	/** Members of the group ldr_id. */
+	M0_LNET_DAEMON_GROUP
+};
+
+/** Rights of the processes of a user, the members of a group, or all. */
+struct m0_lnet_daemon_rule {
+	enum m0_lnet_daemon_who ldr_who;
+	uint32_t                ldr_id;
+	/** Portals on which they may have MEs and transfer machines, and to which they may
+	 * send; 0 ranges: none. */
+	struct m0_lnet_daemon_range ldr_portals[M0_LNET_DAEMON_RANGES_MAX];
+	unsigned                    ldr_portals_nr;
+	/** Numbers of transfer machines, 0 to 4095: their own machines', and the upper 12
+	 * match bits of their MEs; 0 ranges: none. */
+	unsigned                    ldr_tmids_nr;
+	struct m0_lnet_daemon_range ldr_tmids[M0_LNET_DAEMON_RANGES_MAX];
 };
 
 /** Users that may attach, and limits of each process. */
@@ -41,6 +73,11 @@ struct m0_lnet_daemon_cfg {
 	 * passes it; -1: the daemon makes one. The daemon duplicates the descriptor, and
 	 * leaves the file of the socket, its mode and its group alone. */
 	int ldc_listen_fd;
+	/** The first rule that is about a process applies to it. Without rules processes may
+	 * use all portals and numbers; with rules, one that no rule is about may use none,
+	 * and its operations fail with -EACCES. */
+	unsigned                   ldc_rules_nr;
+	struct m0_lnet_daemon_rule ldc_rules[M0_LNET_DAEMON_RULES_MAX];
 };
 
 /** A process that is attached. */
@@ -60,6 +97,9 @@ struct m0_lnet_attached {
 	 * around. */
 	uint32_t lax_ops_nr;
 	uint32_t lax_events_nr;
+	/** Operations that failed because of the policy, or because another process has the
+	 * number of the transfer machine. */
+	uint64_t lax_denied_nr;
 };
 
 struct m0_lnet_daemon_info {

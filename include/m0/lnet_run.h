@@ -133,7 +133,9 @@ M0_EXTERN int m0_lnet_confine_hint(struct m0_lnet         *lnet,
  * (lc_attach), the daemon gives it to one of them, and the function waits for the answer; else
  * it returns `wanted`.
  * @param wanted  0 to 4095, or 4096: the highest that is free.
- * @retval -EADDRINUSE     another machine has it.
+ * @retval -EADDRINUSE     another machine has it; or another process has an ME on the portal
+ *                         that may match it.
+ * @retval -EACCES         the daemon's policy does not admit the portal or the number.
  * @retval -EADDRNOTAVAIL  none is free.
  * @retval -ETIMEDOUT      the daemon has not answered for 5 seconds.
  * @retval -ESHUTDOWN, -ENOMEM, -ENOSYS

@@ -56,7 +56,8 @@ struct m0_sim_daemon_info {
 	uint64_t sdi_broken_nr;
 	/** Attachments that have not ended, those of dead processes included. */
 	unsigned sdi_procs_nr;
-	/** MDs, regions and their bytes, claimed numbers of machines, of all. */
+	/** MDs, regions and their bytes, of all; numbers of transfer machines that are not
+	 * free, and MEs that may match all of them. */
 	uint32_t sdi_mds_nr;
 	uint32_t sdi_regions_nr;
 	uint64_t sdi_bytes;

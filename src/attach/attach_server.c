@@ -249,6 +249,8 @@ static void info_fill(struct m0_attach__proc *proc, struct m0_attach_info *ret)
 					      __ATOMIC_RELAXED),
 		.ain_events_nr = __atomic_load_n(&words->shw_up_put.shl_word,
 						 __ATOMIC_RELAXED),
+		.ain_denied_nr =
+			__atomic_load_n(&srv->srv_denied_nr, __ATOMIC_RELAXED),
 		.ain_is_ending =
 			__atomic_load_n(&srv->srv_ends, __ATOMIC_RELAXED),
 	};

@@ -15,9 +15,24 @@
 #include "serve/serve.h"
 
 enum {
-	/** Users and groups that a policy can name. */
+	/** Users and groups that a policy can name, and its rules. */
 	M0_ATTACH_IDS_MAX = 16,
+	M0_ATTACH_RULES_MAX = 16,
 	M0_ATTACH_PATH_BYTES = 108
+};
+
+enum m0_attach_who {
+	M0_ATTACH_ANYBODY,
+	M0_ATTACH_USER,
+	M0_ATTACH_GROUP
+};
+
+/** Portals and numbers of transfer machines that some processes may use. */
+struct m0_attach_rule {
+	enum m0_attach_who     aru_who;
+	uint32_t               aru_id;
+	struct m0_serve_ranges aru_portals;
+	struct m0_serve_ranges aru_tmids;
 };
 
 /** Users that may attach, and the most that a process may have. */
@@ -32,6 +47,10 @@ struct m0_attach_policy {
 	uint32_t apo_uids[M0_ATTACH_IDS_MAX];
 	unsigned apo_gids_nr;
 	uint32_t apo_gids[M0_ATTACH_IDS_MAX];
+	/** The first rule that is about a process applies to it. If there are rules, but none
+	 * of them is about a process, it may use nothing. */
+	unsigned              apo_rules_nr;
+	struct m0_attach_rule apo_rules[M0_ATTACH_RULES_MAX];
 	/** Mode of the socket, and its group; (uint32_t)-1: the daemon's. */
 	uint32_t apo_mode;
 	uint32_t apo_group;
@@ -50,6 +69,15 @@ bool m0_attach_policy_allows(const struct m0_attach_policy *policy,
 			     const struct m0_shared_creds  *creds,
 			     const uint32_t *groups, unsigned groups_nr);
 
+/**
+ * Fills in svg_portals and svg_tmids: what a process with these credentials, and further
+ * groups, may use.
+ */
+void m0_attach_policy_rights(const struct m0_attach_policy *policy,
+			     const struct m0_shared_creds  *creds,
+			     const uint32_t *groups, unsigned groups_nr,
+			     struct m0_serve_cfg *ret);
+
 /** A process that is attached. */
 struct m0_attach_info {
 	struct m0_shared_creds ain_creds;
@@ -62,6 +90,8 @@ struct m0_attach_info {
 	uint64_t ain_bytes;
 	uint32_t ain_ops_nr;
 	uint32_t ain_events_nr;
+	/** Operations that it was kept from, by the policy or the owner of a number. */
+	uint64_t ain_denied_nr;
 	bool     ain_is_ending;
 };
 

@@ -48,6 +48,47 @@ static int range_check(const char *field, uint64_t value, uint64_t min,
 	return -EINVAL;
 }
 
+static int ranges_check(const char *field, uint32_t max,
+			const struct m0_lnet_daemon_range *ranges, unsigned nr,
+			char *why)
+{
+	unsigned i;
+	int      rc;
+
+	rc = range_check(field, nr, 0, M0_LNET_DAEMON_RANGES_MAX, why);
+	for (i = 0; i < nr && rc == 0; ++i) {
+		rc = range_check(field, ranges[i].ldg_first, 0, max, why);
+		if (rc == 0)
+			rc = range_check(field, ranges[i].ldg_last,
+					 ranges[i].ldg_first, max, why);
+	}
+	return rc;
+}
+
+static int rules_check(const struct m0_lnet_daemon_cfg *cfg, char *why)
+{
+	unsigned i;
+	int      rc = range_check("ldc_rules_nr", cfg->ldc_rules_nr, 0,
+				  M0_LNET_DAEMON_RULES_MAX, why);
+
+	for (i = 0; i < cfg->ldc_rules_nr && rc == 0; ++i) {
+		const struct m0_lnet_daemon_rule *rule = &cfg->ldc_rules[i];
+
+		rc = range_check("ldr_who", rule->ldr_who, 0,
+				 M0_LNET_DAEMON_GROUP, why);
+		if (rc == 0)
+			rc = ranges_check("ldr_portals",
+					  M0_SHARED_PORTALS_MAX - 1,
+					  rule->ldr_portals,
+					  rule->ldr_portals_nr, why);
+		if (rc == 0)
+			rc = ranges_check("ldr_tmids", M0_SHARED_TMID_MAX,
+					  rule->ldr_tmids, rule->ldr_tmids_nr,
+					  why);
+	}
+	return rc;
+}
+
 static int cfg_check(const struct m0_lnet_daemon_cfg *cfg, char *why)
 {
 	int rc = range_check("ldc_uids_nr", cfg->ldc_uids_nr, 0,
@@ -73,7 +114,45 @@ static int cfg_check(const struct m0_lnet_daemon_cfg *cfg, char *why)
 	if (rc == 0)
 		rc = range_check("ldc_ops_max", cfg->ldc_ops_max, 1,
 				 M0_SHARED_OBJECTS_MAX, why);
+	if (rc == 0)
+		rc = rules_check(cfg, why);
 	return rc;
+}
+
+static void ranges_of(const struct m0_lnet_daemon_range *ranges, unsigned nr,
+		      struct m0_serve_ranges *ret)
+{
+	unsigned i;
+
+	M0_BASSERT((int)M0_LNET_DAEMON_RANGES_MAX == (int)M0_SERVE_RANGES_MAX);
+	M0_SET0(ret);
+	ret->vrs_nr = nr;
+	for (i = 0; i < nr; ++i)
+		ret->vrs_ranges[i] =
+			(struct m0_serve_range){ ranges[i].ldg_first,
+						 ranges[i].ldg_last };
+}
+
+static void rules_of(const struct m0_lnet_daemon_cfg *cfg,
+		     struct m0_attach_policy         *policy)
+{
+	unsigned i;
+
+	M0_BASSERT((int)M0_LNET_DAEMON_RULES_MAX == (int)M0_ATTACH_RULES_MAX);
+	M0_BASSERT((int)M0_LNET_DAEMON_ANYBODY == (int)M0_ATTACH_ANYBODY);
+	M0_BASSERT((int)M0_LNET_DAEMON_USER == (int)M0_ATTACH_USER);
+	M0_BASSERT((int)M0_LNET_DAEMON_GROUP == (int)M0_ATTACH_GROUP);
+	policy->apo_rules_nr = cfg->ldc_rules_nr;
+	for (i = 0; i < cfg->ldc_rules_nr; ++i) {
+		const struct m0_lnet_daemon_rule *rule = &cfg->ldc_rules[i];
+		struct m0_attach_rule            *ret = &policy->apo_rules[i];
+
+		ret->aru_who = (enum m0_attach_who)rule->ldr_who;
+		ret->aru_id = rule->ldr_id;
+		ranges_of(rule->ldr_portals, rule->ldr_portals_nr,
+			  &ret->aru_portals);
+		ranges_of(rule->ldr_tmids, rule->ldr_tmids_nr, &ret->aru_tmids);
+	}
 }
 
 static void policy_of(const struct m0_lnet_daemon_cfg *cfg,
@@ -89,6 +168,7 @@ static void policy_of(const struct m0_lnet_daemon_cfg *cfg,
 	policy->apo_procs_max = cfg->ldc_procs_max;
 	policy->apo_procs_of_uid_max = cfg->ldc_procs_of_uid_max;
 	policy->apo_listen_fd = cfg->ldc_listen_fd;
+	rules_of(cfg, policy);
 	policy->apo_serve.svg_bytes_max = cfg->ldc_bytes_max;
 	policy->apo_serve.svg_shared.shc_mds_max = cfg->ldc_mds_max;
 	policy->apo_serve.svg_shared.shc_mes_max = cfg->ldc_mds_max;
@@ -187,6 +267,7 @@ unsigned m0_lnet_daemon_procs_get(struct m0_lnet_daemon   *daemon,
 			.lax_bytes = info[i].ain_bytes,
 			.lax_ops_nr = info[i].ain_ops_nr,
 			.lax_events_nr = info[i].ain_events_nr,
+			.lax_denied_nr = info[i].ain_denied_nr,
 		};
 	m0_free(info);
 	return nr;

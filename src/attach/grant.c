@@ -99,6 +99,48 @@ bool m0_attach_policy_allows(const struct m0_attach_policy *policy,
 	return false;
 }
 
+static bool is_about(const struct m0_attach_policy *policy,
+		     const struct m0_attach_rule   *rule,
+		     const struct m0_shared_creds  *creds,
+		     const uint32_t *groups, unsigned groups_nr)
+{
+	switch (rule->aru_who) {
+	case M0_ATTACH_ANYBODY:
+		return true;
+	case M0_ATTACH_USER:
+		return rule->aru_id == creds->scr_uid &&
+		       rule->aru_id != policy->apo_unmapped_uid;
+	case M0_ATTACH_GROUP:
+		return rule->aru_id != policy->apo_unmapped_gid &&
+		       (rule->aru_id == creds->scr_gid ||
+			has(groups, groups_nr, rule->aru_id));
+	}
+	return false;
+}
+
+void m0_attach_policy_rights(const struct m0_attach_policy *policy,
+			     const struct m0_shared_creds  *creds,
+			     const uint32_t *groups, unsigned groups_nr,
+			     struct m0_serve_cfg *ret)
+{
+	unsigned i = 0;
+
+	ret->svg_portals = M0_SERVE_RANGES_ALL;
+	ret->svg_tmids = M0_SERVE_RANGES_ALL;
+	if (policy->apo_rules_nr == 0)
+		return;
+	while (i < policy->apo_rules_nr &&
+	       !is_about(policy, &policy->apo_rules[i], creds, groups,
+			 groups_nr))
+		++i;
+	M0_SET0(&ret->svg_portals);
+	M0_SET0(&ret->svg_tmids);
+	if (i == policy->apo_rules_nr)
+		return;
+	ret->svg_portals = policy->apo_rules[i].aru_portals;
+	ret->svg_tmids = policy->apo_rules[i].aru_tmids;
+}
+
 unsigned m0_attach__creds(int sock, struct m0_shared_creds *ret,
 			  uint32_t *groups, unsigned groups_max)
 {

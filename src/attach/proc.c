@@ -270,6 +270,8 @@ static int hello_take(struct m0_attach__proc       *proc,
 	if (rc != 0)
 		return rc;
 	cfg.svg_tms = &proc->apr_server->asv_tms;
+	cfg.svg_portals = proc->apr_portals;
+	cfg.svg_tmids = proc->apr_tmids;
 	rc = proc_open(proc, &cfg);
 	return rc == 0 ? 0
 		       : m0_attach__why(why, rc,
@@ -404,7 +406,8 @@ static int pidfd_of(const struct m0_attach__proc *proc)
 
 /* @return 0, or a negative errno with a reason: who has connected may not attach. */
 static int admit(const struct m0_attach_server *server, int sock,
-		 struct m0_shared_creds *creds, char why[M0_ATTACH_WHY_BYTES])
+		 struct m0_shared_creds *creds, struct m0_serve_cfg *rights,
+		 char why[M0_ATTACH_WHY_BYTES])
 {
 	const struct m0_attach_policy *policy = &server->asv_policy;
 	uint32_t                       groups[GROUPS_MAX];
@@ -415,6 +418,7 @@ static int admit(const struct m0_attach_server *server, int sock,
 
 	groups_nr = m0_attach__creds(sock, creds, groups, GROUPS_MAX);
 	allowed = m0_attach_policy_allows(policy, creds, groups, groups_nr);
+	m0_attach_policy_rights(policy, creds, groups, groups_nr, rights);
 	if (!allowed && creds->scr_uid == policy->apo_unmapped_uid)
 		return m0_attach__why(
 			why, -EPERM,
@@ -465,7 +469,8 @@ static int proc_watch(struct m0_attach__proc *proc)
 }
 
 static int proc_make(struct m0_attach_server *server, int sock,
-		     const struct m0_shared_creds *creds)
+		     const struct m0_shared_creds *creds,
+		     const struct m0_serve_cfg    *rights)
 {
 	struct m0_attach__proc *proc;
 	int                     rc;
@@ -475,6 +480,8 @@ static int proc_make(struct m0_attach_server *server, int sock,
 		return -ENOMEM;
 	proc->apr_server = server;
 	proc->apr_creds = *creds;
+	proc->apr_portals = rights->svg_portals;
+	proc->apr_tmids = rights->svg_tmids;
 	proc->apr_since = m0_time_now();
 	proc->apr_deadline = m0_time_add(proc->apr_since, GREETING_TIME);
 	proc->apr_sock = (struct m0_loop_fd){ sock, sock_handler };
@@ -497,11 +504,12 @@ static int proc_make(struct m0_attach_server *server, int sock,
 void m0_attach__proc_begin(struct m0_attach_server *server, int sock)
 {
 	struct m0_shared_creds creds;
+	struct m0_serve_cfg    rights;
 	char                   why[M0_ATTACH_WHY_BYTES];
-	int                    rc = admit(server, sock, &creds, why);
+	int                    rc = admit(server, sock, &creds, &rights, why);
 
 	if (rc == 0) {
-		rc = proc_make(server, sock, &creds);
+		rc = proc_make(server, sock, &creds, &rights);
 		if (rc == 0)
 			return;
 		(void)m0_attach__why(why, rc, "the daemon cannot serve it: %s",

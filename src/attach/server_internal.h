@@ -27,6 +27,9 @@ struct m0_attach__proc {
 	/** Written with asv_lock held. */
 	enum m0_attach__state  apr_state;
 	struct m0_shared_creds apr_creds;
+	/** Portals and numbers of transfer machines that the policy admits. */
+	struct m0_serve_ranges apr_portals;
+	struct m0_serve_ranges apr_tmids;
 	m0_time_t              apr_since;
 	/** Its HELLO comes until then. */
 	m0_time_t         apr_deadline;

@@ -3,6 +3,7 @@
  * Numbers of transfer machines of an attached front: the daemon gives each to one process.
  */
 #include "front/front_internal.h"
+#include "m0/log.h"
 
 enum {
 	/** Not a status of the daemon. */
@@ -111,6 +112,12 @@ int m0_lnet_tm_claim(struct m0_lnet *lnet, uint32_t portal, uint32_t wanted,
 	rc = tm_ask(lnet, tm);
 	if (rc == NO_ANSWER)
 		return -ETIMEDOUT;
+	if (rc == -EACCES)
+		m0_log(M0_LOG_WARN,
+		       "the policy of the node's daemon does not admit a "
+		       "transfer machine on portal %u with number %u "
+		       "(4096: any number)",
+		       portal, wanted);
 	if (rc != 0) {
 		m0_free(tm);
 		return rc;

@@ -24,14 +24,48 @@ struct m0_serve_op;
 
 enum {
 	/** Portals whose numbers of transfer machines can be claimed. */
-	M0_SERVE_PORTALS_MAX = 64
+	M0_SERVE_PORTALS_MAX = 64,
+	/** Ranges of portals, and of numbers, that a process may use. */
+	M0_SERVE_RANGES_MAX = 8
+};
+
+/** A number of a transfer machine. */
+struct m0_serve_tmid {
+	/** NULL: the number is free. */
+	struct m0_serve *vti_owner;
+	/** MEs of the owner for the number, which it keeps until they have ended. */
+	uint32_t vti_mes_nr;
+	bool     vti_is_claimed;
+};
+
+struct m0_serve_portal {
+	/** By number; NULL: no process has claimed one. */
+	struct m0_serve_tmid *vpo_tmids;
+	/** Numbers that are not free. */
+	uint32_t vpo_owned_nr;
+	/** MEs that were attached while all numbers were free: they may match any. */
+	uint32_t vpo_raw_nr;
 };
 
 /** Numbers of transfer machines, of all processes of a daemon. The node's thread. */
 struct m0_serve_tms {
-	/** By portal, then by number; NULL: nobody has claimed one. */
-	struct m0_serve **vts_owners[M0_SERVE_PORTALS_MAX];
+	struct m0_serve_portal vts_portals[M0_SERVE_PORTALS_MAX];
 };
+
+struct m0_serve_range {
+	uint32_t vrg_first;
+	uint32_t vrg_last;
+};
+
+/** Numbers that are admitted: those of any of the ranges. */
+struct m0_serve_ranges {
+	struct m0_serve_range vrs_ranges[M0_SERVE_RANGES_MAX];
+	unsigned              vrs_nr;
+};
+
+/** All numbers. */
+#define M0_SERVE_RANGES_ALL \
+	((struct m0_serve_ranges){ { { 0, UINT32_MAX } }, 1 })
 
 /** Limits and rights of a process. */
 struct m0_serve_cfg {
@@ -46,6 +80,10 @@ struct m0_serve_cfg {
 	m0_time_t svg_spin_ns;
 	/** NULL: it cannot claim numbers of transfer machines. */
 	struct m0_serve_tms *svg_tms;
+	/** Portals of its MEs, and those to which it may send. */
+	struct m0_serve_ranges svg_portals;
+	/** Numbers of transfer machines that it may claim, and for which it may have MEs. */
+	struct m0_serve_ranges svg_tmids;
 };
 
 /** The defaults of a process; svg_tms is NULL. */
@@ -98,7 +136,12 @@ struct m0_serve {
 	/** Incoming messages that the node was told the process has taken. */
 	uint32_t srv_taken_nr;
 	/** MDs that have not ended. Atomic: written by the node's thread. */
-	uint32_t            srv_mds_nr;
+	uint32_t srv_mds_nr;
+	/** By portal: its part of vpo_raw_nr and of vpo_owned_nr. */
+	uint32_t srv_raw_nr[M0_SERVE_PORTALS_MAX];
+	uint32_t srv_owned_nr[M0_SERVE_PORTALS_MAX];
+	/** Operations that the policy, or the owner of a number, has kept it from. Atomic. */
+	uint64_t            srv_denied_nr;
 	enum m0_serve_state srv_state;
 	/** Atomic: the attachment is to end. */
 	bool srv_ends;
@@ -128,6 +171,9 @@ void m0_serve_wake(struct m0_serve *srv);
 void m0_serve_end(struct m0_serve *srv);
 /** Pre: svo_ended was called, or m0_serve_init() has failed. Not on the node's thread. */
 void m0_serve_fini(struct m0_serve *srv);
+
+/** Does one of the ranges have the number? */
+bool m0_serve_ranges_have(const struct m0_serve_ranges *ranges, uint32_t nr);
 
 /** Frees the memory. Nobody claims any more. */
 void m0_serve_tms_fini(struct m0_serve_tms *tms);

@@ -51,6 +51,7 @@ static int me_new(struct m0_serve *srv, uint32_t nr, uint32_t gen,
 	me->vme_gen = gen;
 	me->vme_flags = srv->srv_req.srq_me.rme_flags;
 	me->vme_handle = m0_lnet_handle_none;
+	me->vme_hold = M0_SERVE_HOLDS_NOTHING;
 	*ret = me;
 	return 0;
 }
@@ -66,7 +67,15 @@ static int me_attach_do(struct m0_serve *srv)
 		return rc == -ENOMEM ? me_poor(srv, req->srq_nr, req->srq_gen)
 				     : rc;
 	me_attr(&req->srq_me, &attr);
-	if (m0_lnet_me_attach(srv->srv_lnet, &attr, &me->vme_handle) != 0)
+	rc = m0_serve__me_hold(srv, me, &attr);
+	if (rc != 0) {
+		/* ME_GONE has no status: that of its MDs says why. */
+		me->vme_denied_gen = me->vme_gen;
+		me->vme_denied_rc = rc;
+	} else {
+		rc = m0_lnet_me_attach(srv->srv_lnet, &attr, &me->vme_handle);
+	}
+	if (rc != 0)
 		m0_serve__me_gone(srv, req->srq_nr, me);
 	return 0;
 }
@@ -77,6 +86,15 @@ static struct m0_serve_me *me_find(const struct m0_serve *srv, uint32_t nr,
 	struct m0_serve_me *me = m0_serve__me(srv, nr);
 
 	return me != NULL && me->vme_gen == gen ? me : NULL;
+}
+
+/* Why is the ME not there? */
+static int me_denied(const struct m0_serve *srv, uint32_t nr, uint32_t gen)
+{
+	const struct m0_serve_me *me = m0_serve__me(srv, nr);
+
+	return me != NULL && me->vme_denied_gen == gen ? me->vme_denied_rc
+						       : -ENOENT;
 }
 
 static int me_unlink_do(struct m0_serve *srv)
@@ -123,7 +141,7 @@ static int md_begin(struct m0_serve *srv, const struct m0_lnet_md_attr *attr,
 		return m0_lnet_md_bind(srv->srv_lnet, attr, ret);
 	me = me_find(srv, record->rmd_me, record->rmd_me_gen);
 	if (me == NULL)
-		return -ENOENT;
+		return me_denied(srv, record->rmd_me, record->rmd_me_gen);
 	return m0_lnet_md_attach(srv->srv_lnet, me->vme_handle, attr, ret);
 }
 
@@ -172,6 +190,8 @@ static int entry_attach_do(struct m0_serve *srv)
 	me_attr(&req->srq_me, &attr);
 	attr.mea_flags |= M0_LNET_ME_UNLINK;
 	rc = m0_serve__md_fill(srv, md, &md_attr);
+	if (rc == 0)
+		rc = m0_serve__me_hold(srv, me, &attr);
 	if (rc == 0)
 		rc = m0_lnet_entry_attach(srv->srv_lnet, &attr, &md_attr,
 					  &handle);
@@ -287,6 +307,15 @@ static void op_fails(struct m0_serve *srv, struct m0_serve_op *op, int rc)
 	m0_serve__op_done(srv, op, false);
 }
 
+/* May it send to the portal? */
+static int op_may(struct m0_serve *srv)
+{
+	const struct m0_shared_request *req = &srv->srv_req;
+
+	return m0_serve__portal_may(srv, is_get(req) ? "GET" : "PUT",
+				    req->srq_op.rop_portal);
+}
+
 static int move_do(struct m0_serve *srv)
 {
 	struct m0_shared_request *req = &srv->srv_req;
@@ -310,8 +339,12 @@ static int move_do(struct m0_serve *srv)
 	}
 	op_on_md(op, md);
 	op_attr(&req->srq_op, op, &attr);
-	rc = is_get(req) ? m0_lnet_get(srv->srv_lnet, md->vmd_handle, &attr)
-			 : m0_lnet_put(srv->srv_lnet, md->vmd_handle, &attr);
+	rc = op_may(srv);
+	if (rc == 0)
+		rc = is_get(req)
+			     ? m0_lnet_get(srv->srv_lnet, md->vmd_handle, &attr)
+			     : m0_lnet_put(srv->srv_lnet, md->vmd_handle,
+					   &attr);
 	if (rc != 0)
 		op_fails(srv, op, rc);
 	return 0;
@@ -346,6 +379,8 @@ static int bind_move_do(struct m0_serve *srv)
 	op_on_md(op, md);
 	op_attr(&req->srq_op, op, &attr);
 	if (rc == 0)
+		rc = op_may(srv);
+	if (rc == 0)
 		rc = is_get(req) ? m0_lnet_bind_get(srv->srv_lnet, &md_attr,
 						    &attr, &handle)
 				 : m0_lnet_bind_put(srv->srv_lnet, &md_attr,
@@ -366,6 +401,8 @@ static int lazy_do(struct m0_serve *srv)
 {
 	const struct m0_shared_request *req = &srv->srv_req;
 
+	if (!m0_serve__lazy_may(srv, req->srq_nr))
+		return 0;
 	if ((req->srq_number & M0_SHARED_LAZY_CLEARED) != 0)
 		(void)m0_lnet_lazy_set(srv->srv_lnet, req->srq_nr, false);
 	if ((req->srq_number & M0_SHARED_LAZY_WANTED) != 0)

@@ -14,10 +14,24 @@ enum {
 
 /* A generation of 0 says that the number is not in use. */
 
+/** Count of an ME in the table of its portal. */
+enum m0_serve_hold {
+	M0_SERVE_HOLDS_NOTHING,
+	M0_SERVE_HOLDS_RAW,
+	M0_SERVE_HOLDS_NUMBER
+};
+
 struct m0_serve_me {
 	struct m0_lnet_handle vme_handle;
 	uint32_t              vme_gen;
 	uint32_t              vme_flags;
+	/** The generation that was denied last: an MD for it ends with vme_denied_rc. */
+	uint32_t vme_denied_gen;
+	int32_t  vme_denied_rc;
+	/** enum m0_serve_hold; its portal and number. */
+	uint16_t vme_hold;
+	uint16_t vme_portal;
+	uint32_t vme_tmid;
 };
 
 struct m0_serve_md {
@@ -147,6 +161,25 @@ void m0_serve__told(struct m0_lnet_eq *eq);
 
 /* -- serve_tm.c ------------------------------------------------------------ */
 
+/**
+ * May the process use the portal?
+ * @param what  the operation, for the log.
+ * @return 0, or -EACCES, which is counted.
+ */
+int m0_serve__portal_may(struct m0_serve *srv, const char *what,
+			 uint32_t portal);
+/**
+ * May the process have this ME? If so the ME counts in the table of its portal.
+ * @retval -EACCES      the policy has not the portal or the number; or the ME may match
+ *                      numbers that the process has not claimed.
+ * @retval -EADDRINUSE  another process has the number.
+ */
+int m0_serve__me_hold(struct m0_serve *srv, struct m0_serve_me *me,
+		      const struct m0_lnet_me_attr *attr);
+/** The ME has ended. */
+void m0_serve__me_unhold(struct m0_serve *srv, struct m0_serve_me *me);
+/** May the process let messages of the portal wait, or drop those that do? */
+bool m0_serve__lazy_may(struct m0_serve *srv, uint32_t portal);
 /** @param wanted  a number, or M0_SHARED_TMID_ANY. @param ret  the number. */
 int m0_serve__tm_claim(struct m0_serve *srv, uint32_t portal, uint32_t wanted,
 		       uint64_t *ret);

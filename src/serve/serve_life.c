@@ -26,6 +26,8 @@ const struct m0_serve_cfg m0_serve_cfg_default = {
 	.svg_bytes_max = UINT64_C(1) << 30,
 	.svg_right = M0_SHARED_RIGHT_QUERY,
 	.svg_spin_ns = 50 * M0_TIME_ONE_USEC,
+	.svg_portals = { { { 0, UINT32_MAX } }, 1 },
+	.svg_tmids = { { { 0, UINT32_MAX } }, 1 },
 };
 
 /* ---------------------------------------------------------------- runner -- */

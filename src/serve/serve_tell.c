@@ -29,6 +29,7 @@ void m0_serve__me_gone(struct m0_serve *srv, uint32_t nr,
 					.shp_nr = nr,
 					.shp_gen = me->vme_gen };
 
+	m0_serve__me_unhold(srv, me);
 	me->vme_gen = 0;
 	m0_serve__tell(srv, &rep);
 }

@@ -85,6 +85,39 @@ class Attach(cli.Case):
         self.assertEqual(self.attached(node, 1)['process'][0]['pid'],
                          first.pid)
 
+    def test_rules_are_for_portals_and_numbers(self):
+        """The first rule that is about the user applies."""
+        node = self.node(
+            '--attach-rule=user=65533', '--attach-rule',
+            f'user={os.geteuid()}:portals=30-34,40:tms=0-63,4000-4090',
+            '--attach-rule=portals=none:tms=none')
+        first = self.listen(7)
+        while 'perf' not in first.stdout.readline():
+            pass
+        for place in ('41:7', '40:64', '40:4095'):
+            done = subprocess.run(
+                [cli.COLIBRI, 'perf', '--listen', '--once', '--ep',
+                 f'{self.nid}:12345:{place}'], env=self.env(),
+                capture_output=True, text=True, check=False,
+                timeout=cli.PATIENCE)
+            self.assertNotEqual(done.returncode, 0)
+            portal, number = place.split(':')
+            self.assertIn(f'on portal {portal} with number {number} ',
+                          done.stderr)
+        # A free number is one of those that are admitted.
+        done = subprocess.run(
+            [cli.COLIBRI, 'perf', '--time', '0.05', '--ep',
+             f'{self.nid}:12345:40:*', f'{self.nid}:12345:40:7'],
+            env=self.env(), capture_output=True, text=True, check=False)
+        self.assertEqual((done.returncode, done.stderr), (0, ''))
+        self.assertEqual(self.attached(node, 0)['processes']['attached'], 0)
+
+    def test_rules_that_are_about_nobody_admit_nothing(self):
+        node = self.node('--attach-rule=user=65533')
+        child = self.listen(7)
+        self.assertNotEqual(child.wait(cli.PATIENCE), 0)
+        self.attached(node, 0)
+
     def test_killed_processes_leave_nothing(self):
         node = self.node()
         draw = random.Random(1)
@@ -186,7 +219,20 @@ class Attach(cli.Case):
                               ('--attach-groups', ''),
                               ('--attach-mode', '777'),
                               ('--attach-processes', '0'),
-                              ('--attach-memory', '1')):
+                              ('--attach-memory', '1'),
+                              ('--attach-rule', ''),
+                              ('--attach-rule', 'portals'),
+                              ('--attach-rule', 'ports=1'),
+                              ('--attach-rule', 'portals='),
+                              ('--attach-rule', 'portals=1,'),
+                              ('--attach-rule', 'portals=34-30'),
+                              ('--attach-rule', 'portals=1-65536'),
+                              ('--attach-rule', 'portals=1,2,3,4,5,6,7,8,9'),
+                              ('--attach-rule', 'tms=4096'),
+                              ('--attach-rule', 'tms=-1'),
+                              ('--attach-rule', 'user=nobody-has-this-name'),
+                              ('--attach-rule', 'user=0:group=0'),
+                              ('--attach-rule', 'portals=' + '1' * 600)):
             self.assert_refused(cli.run('node', '--attach=/tmp/x', option,
                                         value), 2, option)
         long = '/tmp/' + 'x' * 200

@@ -6,6 +6,7 @@
 #include <sys/un.h>
 
 #include "attach_opts.h"
+#include "attach_rule.h"
 #include "listen_fds.h"
 #include "lnet_opts.h"
 #include "../base/text.h"
@@ -17,6 +18,7 @@ enum {
 	KEY_MODE,
 	KEY_PROCESSES,
 	KEY_MEMORY,
+	KEY_RULE,
 	PROCESSES_MAX = 65536,
 	NAME_MAX_BYTES = 64
 };
@@ -41,10 +43,16 @@ static const struct argp_option attach_options[] = {
 	  "Most processes at a time; default 256", 0 },
 	{ "attach-memory", KEY_MEMORY, "SIZE", 0,
 	  "Most memory of a process that the node maps; default 1G", 0 },
+	{ "attach-rule", KEY_RULE, "RULE", 0,
+	  "Portals and numbers of transfer machines that processes may use: "
+	  "[user=NAME:|group=NAME:][portals=RANGES:][tms=RANGES], as "
+	  "user=ann:portals=40:tms=0-63; the first rule that is about a "
+	  "process applies; default all",
+	  0 },
 	{ 0 },
 };
 
-static bool user_parse(const char *text, uint32_t *ret)
+bool attach_user_parse(const char *text, uint32_t *ret)
 {
 	const struct passwd *user = getpwnam(text);
 	uint64_t             nr = 0;
@@ -85,7 +93,7 @@ static void users_option(struct attach_opts *opts, const char *text)
 {
 	struct m0_lnet_daemon_cfg *cfg = &opts->ato_cfg;
 
-	cfg->ldc_uids_nr = ids_parse(text, user_parse, cfg->ldc_uids);
+	cfg->ldc_uids_nr = ids_parse(text, attach_user_parse, cfg->ldc_uids);
 	if (cfg->ldc_uids_nr == 0)
 		tool_bad_value(
 			opts->ato_fail, "--attach-users", text,
@@ -149,6 +157,10 @@ static error_t attach_option(int key, char *arg, struct argp_state *state)
 	case KEY_MEMORY:
 		opts->ato_needs = "--attach-memory";
 		memory_option(opts, arg);
+		return 0;
+	case KEY_RULE:
+		opts->ato_needs = "--attach-rule";
+		attach_rule_option(opts, arg);
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;

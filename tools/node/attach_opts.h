@@ -24,6 +24,8 @@ struct attach_opts {
 
 extern const struct argp attach_opts_argp;
 
+/** The number of a user, by name or number. */
+bool attach_user_parse(const char *text, uint32_t *ret);
 void attach_opts_init(struct attach_opts *opts, struct tool_fail *fail);
 /** After all options: do they fit together? @return the exit code so far. */
 int attach_opts_check(struct attach_opts *opts);

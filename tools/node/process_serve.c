@@ -31,6 +31,7 @@ static void process_add(struct json_t                 *item,
 	jout_num(item, "memory", proc->lax_bytes);
 	jout_num(item, "operations", proc->lax_ops_nr);
 	jout_num(item, "events", proc->lax_events_nr);
+	jout_num(item, "denied", proc->lax_denied_nr);
 }
 
 static int show(const struct ctl_request *req, struct m0_lnet_daemon *daemon,

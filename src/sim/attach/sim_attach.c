@@ -537,16 +537,12 @@ void m0_sim_daemon_stop(struct m0_sim_daemon *daemon)
 
 static uint32_t numbers_count(const struct m0_serve_tms *tms)
 {
-	struct m0_serve **owners;
-	uint32_t          sum = 0;
-	uint32_t          nr;
-	unsigned          i;
+	uint32_t sum = 0;
+	unsigned i;
 
-	for (i = 0; i < M0_SERVE_PORTALS_MAX; ++i) {
-		owners = tms->vts_owners[i];
-		for (nr = 0; owners != NULL && nr <= M0_SHARED_TMID_MAX; ++nr)
-			sum += owners[nr] != NULL;
-	}
+	for (i = 0; i < M0_SERVE_PORTALS_MAX; ++i)
+		sum += tms->vts_portals[i].vpo_owned_nr +
+		       tms->vts_portals[i].vpo_raw_nr;
 	return sum;
 }
 

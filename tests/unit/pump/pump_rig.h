@@ -32,7 +32,7 @@ enum {
 /** Numbers of both processes. */
 static struct m0_serve_tms tms;
 
-static const struct m0_serve_cfg serve_cfg = {
+static struct m0_serve_cfg serve_cfg = {
 	.svg_shared = { .shc_down_nr = 128,
 			.shc_up_nr = 512,
 			.shc_reserved_nr = 400,
@@ -48,6 +48,8 @@ static const struct m0_serve_cfg serve_cfg = {
 	.svg_bytes_max = 2 * REGION_BYTES,
 	.svg_right = M0_SHARED_RIGHT_QUERY,
 	.svg_tms = &tms,
+	.svg_portals = { { { 0, 63 } }, 1 },
+	.svg_tmids = { { { 0, 4095 } }, 1 },
 };
 
 /** An attached process. */

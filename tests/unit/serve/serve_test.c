@@ -37,6 +37,8 @@ static const struct m0_serve_cfg serve_cfg = {
 			.shc_control_bytes = 8192 },
 	.svg_bytes_max = REGION_BYTES,
 	.svg_right = M0_SHARED_RIGHT_QUERY,
+	.svg_portals = { { { 0, 63 } }, 1 },
+	.svg_tmids = { { { 0, 4095 } }, 1 },
 };
 
 static struct m0_lnet *lnet;
