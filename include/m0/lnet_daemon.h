@@ -66,6 +66,8 @@ struct m0_lnet_daemon_cfg {
 	unsigned ldc_procs_of_uid_max;
 	/** Most bytes of memory of a process that the daemon maps. */
 	uint64_t ldc_bytes_max;
+	/** Most bytes of all processes together; UINT64_MAX: no bound but those above. */
+	uint64_t ldc_bytes_total;
 	/** Most MDs, and most operations, of a process. */
 	unsigned ldc_mds_max;
 	unsigned ldc_ops_max;
@@ -106,8 +108,9 @@ struct m0_lnet_daemon_info {
 	/** Since the start: processes that attached, and that were refused. */
 	uint64_t ldf_attached_nr;
 	uint64_t ldf_refused_nr;
-	/** Attached now. */
+	/** Attached now; bytes of their memory that the daemon has mapped. */
 	unsigned ldf_procs_nr;
+	uint64_t ldf_bytes;
 };
 
 struct m0_lnet_daemon;

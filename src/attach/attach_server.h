@@ -42,6 +42,8 @@ struct m0_attach_policy {
 	/** Most processes, and most of a user. */
 	unsigned apo_procs_max;
 	unsigned apo_procs_of_uid_max;
+	/** Most bytes of regions of all processes. */
+	uint64_t apo_bytes_total;
 	/** Users that may attach, and groups whose members may. */
 	unsigned apo_uids_nr;
 	uint32_t apo_uids[M0_ATTACH_IDS_MAX];
@@ -129,6 +131,8 @@ struct m0_attach_server {
 	m0_time_t asv_accept_at;
 	/** A process has sent more than was read in its turn. */
 	bool asv_again;
+	/** Bytes of regions of all processes. Atomic. */
+	uint64_t asv_bytes;
 	/** Since the start: attached, and refused. */
 	uint64_t asv_attached_nr;
 	uint64_t asv_refused_nr;

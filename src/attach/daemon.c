@@ -26,6 +26,7 @@ void m0_lnet_daemon_cfg_default(struct m0_lnet_daemon_cfg *cfg)
 		.ldc_procs_max = policy.apo_procs_max,
 		.ldc_procs_of_uid_max = policy.apo_procs_of_uid_max,
 		.ldc_bytes_max = policy.apo_serve.svg_bytes_max,
+		.ldc_bytes_total = policy.apo_bytes_total,
 		.ldc_mds_max = policy.apo_serve.svg_shared.shc_mds_max,
 		.ldc_ops_max = policy.apo_serve.svg_shared.shc_ops_max,
 		.ldc_listen_fd = policy.apo_listen_fd,
@@ -109,6 +110,9 @@ static int cfg_check(const struct m0_lnet_daemon_cfg *cfg, char *why)
 		rc = range_check("ldc_bytes_max", cfg->ldc_bytes_max, 4096,
 				 UINT64_C(1) << 48, why);
 	if (rc == 0)
+		rc = range_check("ldc_bytes_total", cfg->ldc_bytes_total, 4096,
+				 UINT64_MAX, why);
+	if (rc == 0)
 		rc = range_check("ldc_mds_max", cfg->ldc_mds_max, 1,
 				 M0_SHARED_OBJECTS_MAX, why);
 	if (rc == 0)
@@ -170,6 +174,7 @@ static void policy_of(const struct m0_lnet_daemon_cfg *cfg,
 	policy->apo_listen_fd = cfg->ldc_listen_fd;
 	rules_of(cfg, policy);
 	policy->apo_serve.svg_bytes_max = cfg->ldc_bytes_max;
+	policy->apo_bytes_total = cfg->ldc_bytes_total;
 	policy->apo_serve.svg_shared.shc_mds_max = cfg->ldc_mds_max;
 	policy->apo_serve.svg_shared.shc_mes_max = cfg->ldc_mds_max;
 	policy->apo_serve.svg_shared.shc_ops_max = cfg->ldc_ops_max;
@@ -240,6 +245,8 @@ void m0_lnet_daemon_info_get(struct m0_lnet_daemon      *daemon,
 		.ldf_attached_nr = server->asv_attached_nr,
 		.ldf_refused_nr = server->asv_refused_nr,
 		.ldf_procs_nr = server->asv_procs_nr,
+		.ldf_bytes =
+			__atomic_load_n(&server->asv_bytes, __ATOMIC_RELAXED),
 	};
 	m0_mutex_unlock(&server->asv_lock);
 }

@@ -57,6 +57,7 @@ void m0_attach_policy_default(struct m0_attach_policy *policy)
 		.apo_serve = m0_serve_cfg_default,
 		.apo_procs_max = PROCS_MAX,
 		.apo_procs_of_uid_max = PROCS_OF_UID_MAX,
+		.apo_bytes_total = UINT64_MAX,
 		.apo_uids_nr = 2,
 		.apo_uids = { 0, geteuid() },
 		.apo_mode = 0600,

@@ -18,7 +18,10 @@ static int region_check(const struct m0_attach__proc  *proc,
 			const struct m0_attach_region *region,
 			char                           why[M0_ATTACH_WHY_BYTES])
 {
+	const struct m0_attach_server *server = proc->apr_server;
 	uint64_t bytes_max = proc->apr_serve.srv_cfg.svg_bytes_max;
+	uint64_t total_max = server->asv_policy.apo_bytes_total;
+	uint64_t total = __atomic_load_n(&server->asv_bytes, __ATOMIC_RELAXED);
 
 	if (region->aer_nr == 0 || region->aer_nr > maps_max(proc))
 		return m0_attach__why(why, -EINVAL,
@@ -34,6 +37,15 @@ static int region_check(const struct m0_attach__proc  *proc,
 			(unsigned long long)region->aer_bytes,
 			(unsigned long long)bytes_max,
 			(unsigned long long)proc->apr_maps_bytes);
+	/* Only this thread adds: the total can only have become less. */
+	if (region->aer_bytes > total_max - total)
+		return m0_attach__why(
+			why, -EDQUOT,
+			"bytes %llu: all processes together may have %llu, and "
+			"have %llu",
+			(unsigned long long)region->aer_bytes,
+			(unsigned long long)total_max,
+			(unsigned long long)total);
 	return 0;
 }
 
@@ -63,6 +75,8 @@ int m0_attach__region_take(struct m0_attach__proc        *proc,
 	m0_mutex_lock(&proc->apr_lock);
 	proc->apr_maps[region->aer_nr - 1] = map;
 	proc->apr_maps_bytes += map->amp_bytes;
+	__atomic_add_fetch(&proc->apr_server->asv_bytes, map->amp_bytes,
+			   __ATOMIC_RELAXED);
 	++proc->apr_maps_nr;
 	m0_mutex_unlock(&proc->apr_lock);
 	return 0;
@@ -74,6 +88,8 @@ static void map_drop(struct m0_attach__proc *proc, uint32_t nr)
 
 	proc->apr_maps[nr - 1] = NULL;
 	proc->apr_maps_bytes -= map->amp_bytes;
+	__atomic_sub_fetch(&proc->apr_server->asv_bytes, map->amp_bytes,
+			   __ATOMIC_RELAXED);
 	--proc->apr_maps_nr;
 	map->amp_next = proc->apr_dropped;
 	proc->apr_dropped = map;

@@ -220,6 +220,8 @@ class Attach(cli.Case):
                               ('--attach-mode', '777'),
                               ('--attach-processes', '0'),
                               ('--attach-memory', '1'),
+                              ('--attach-memory-total', '4095'),
+                              ('--attach-memory-total', '257T'),
                               ('--attach-rule', ''),
                               ('--attach-rule', 'portals'),
                               ('--attach-rule', 'ports=1'),

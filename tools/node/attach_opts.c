@@ -18,6 +18,7 @@ enum {
 	KEY_MODE,
 	KEY_PROCESSES,
 	KEY_MEMORY,
+	KEY_TOTAL,
 	KEY_RULE,
 	PROCESSES_MAX = 65536,
 	NAME_MAX_BYTES = 64
@@ -43,6 +44,8 @@ static const struct argp_option attach_options[] = {
 	  "Most processes at a time; default 256", 0 },
 	{ "attach-memory", KEY_MEMORY, "SIZE", 0,
 	  "Most memory of a process that the node maps; default 1G", 0 },
+	{ "attach-memory-total", KEY_TOTAL, "SIZE", 0,
+	  "Most memory of all processes together; default no bound", 0 },
 	{ "attach-rule", KEY_RULE, "RULE", 0,
 	  "Portals and numbers of transfer machines that processes may use: "
 	  "[user=NAME:|group=NAME:][portals=RANGES:][tms=RANGES], as "
@@ -114,13 +117,12 @@ static void groups_option(struct attach_opts *opts, const char *text)
 		cfg->ldc_group = cfg->ldc_gids[0];
 }
 
-static void memory_option(struct attach_opts *opts, const char *text)
+static void memory_option(struct attach_opts *opts, const char *text,
+			  uint64_t *bytes)
 {
-	uint64_t *bytes = &opts->ato_cfg.ldc_bytes_max;
-
 	if (text_size_parse(text, bytes) != 0 || *bytes < 4096 ||
 	    *bytes > UINT64_C(1) << 48)
-		tool_bad_value(opts->ato_fail, "--attach-memory", text,
+		tool_bad_value(opts->ato_fail, opts->ato_needs, text,
 			       TEXT_SIZE_FORMS "; 4K to 256T");
 }
 
@@ -156,7 +158,11 @@ static error_t attach_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_MEMORY:
 		opts->ato_needs = "--attach-memory";
-		memory_option(opts, arg);
+		memory_option(opts, arg, &opts->ato_cfg.ldc_bytes_max);
+		return 0;
+	case KEY_TOTAL:
+		opts->ato_needs = "--attach-memory-total";
+		memory_option(opts, arg, &opts->ato_cfg.ldc_bytes_total);
 		return 0;
 	case KEY_RULE:
 		opts->ato_needs = "--attach-rule";

@@ -61,6 +61,7 @@ static int show(const struct ctl_request *req, struct m0_lnet_daemon *daemon,
 	jout_num(sum, "attached", nr);
 	jout_num(sum, "since start", info.ldf_attached_nr);
 	jout_num(sum, "refused", info.ldf_refused_nr);
+	jout_num(sum, "memory", info.ldf_bytes);
 	ctl_tree_print(req, tree, CTL_LIST_INDENT, out);
 	jout_free(tree);
 	free(procs);

@@ -68,5 +68,7 @@ bool fix_entry(struct fix_proc *proc, uint32_t nr, uint64_t bits, uint64_t at);
 bool fix_move(struct fix_proc *proc, uint32_t nr, uint64_t bits, uint64_t at);
 /** The cases of attach_hostile.c. */
 int fix_hostile(void);
+/** The cases of attach_rights.c. */
+int fix_rights(void);
 
 #endif /* M0_TESTS_ATTACH_FIX_H */
