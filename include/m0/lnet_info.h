@@ -266,7 +266,9 @@ struct m0_lnet_info {
 M0_EXTERN int m0_lnet_info_get(struct m0_lnet *lnet, struct m0_lnet_info **ret);
 M0_EXTERN void m0_lnet_info_free(struct m0_lnet_info *info);
 /** Copies only the counters. Any thread, and cheap; they are not all from the
- * same moment. */
+ * same moment. With lc_attach they are those of the daemon's node: the function waits for
+ * the daemon's answer, except in a callback or with a lock held, where it returns those of the last
+ * answer. */
 M0_EXTERN void m0_lnet_stats_get(struct m0_lnet       *lnet,
 				 struct m0_lnet_stats *st);
 /** Sets the counters of the node, its NIs and its peers to 0. */

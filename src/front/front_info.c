@@ -190,14 +190,40 @@ __attribute__((no_sanitize("thread"))) static void counters_copy(
 		dst[i] = src[i];
 }
 
+/* The counters are those of the daemon's node. If they cannot be had now, those of the last
+ * time are given. */
+static void stats_ask(struct m0_lnet *lnet, struct m0_lnet_stats *st)
+{
+	struct m0_front_control *fcl;
+	void                    *block = NULL;
+	size_t                   bytes = 0;
+	int                      rc = -EDEADLK;
+
+	/* The strand may want a lock that this thread holds. */
+	if (m0_mutex_held_nr() == 0 && m0_strand_current() == NULL &&
+	    !m0_front__is_inside(lnet))
+		rc = m0_front__control_take(lnet, M0_RING_STATS_GET, &fcl);
+	if (rc == 0) {
+		rc = m0_front__control_do(lnet, fcl);
+		if (rc == 0)
+			rc = m0_front__block_take(lnet, fcl, &block, &bytes);
+		m0_front__control_put(lnet, fcl);
+	}
+	m0_mutex_lock(&lnet->fro_lock);
+	if (rc == 0 && bytes == sizeof *st)
+		memcpy(&lnet->fro_embed.emb_stats, block, sizeof *st);
+	*st = lnet->fro_embed.emb_stats;
+	m0_mutex_unlock(&lnet->fro_lock);
+	m0_free(block);
+}
+
 void m0_lnet_stats_get(struct m0_lnet *lnet, struct m0_lnet_stats *st)
 {
 	const struct m0_lnet_stats *live;
 
 	M0_BASSERT(sizeof *st % sizeof(uint64_t) == 0);
-	/* The area has no counters. */
 	if (lnet->fro_node == NULL) {
-		M0_SET0(st);
+		stats_ask(lnet, st);
 		return;
 	}
 	live = m0_node_counters(lnet->fro_node);

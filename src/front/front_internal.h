@@ -225,7 +225,9 @@ struct m0_front_embed {
 	struct m0_list emb_behinds;
 	/** Attached, under fro_lock: numbers of transfer machines. */
 	struct m0_list emb_tms;
-	bool           emb_has_behinds;
+	/** Attached, under fro_lock: counters as of the last answer. */
+	struct m0_lnet_stats emb_stats;
+	bool                 emb_has_behinds;
 	/** Where its thread runs. */
 	struct m0_os_cpus emb_cpus;
 	/** The step did something. */

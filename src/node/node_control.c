@@ -361,6 +361,16 @@ static int nids_get_do(struct m0_node *node, uint32_t nr)
 	return rc == 0 ? (int)node->nod_nids_nr : rc;
 }
 
+static int stats_get_do(struct m0_node *node, uint32_t nr)
+{
+	struct m0_lnet_stats *stats = m0_alloc(sizeof *stats);
+
+	if (stats == NULL)
+		return -ENOMEM;
+	*stats = *m0_node_counters(node);
+	return block_give(node, nr, stats, sizeof *stats);
+}
+
 static void probe_do(struct m0_node *node, uint32_t nr)
 {
 	const struct m0_ring_probe *rpb =
@@ -408,6 +418,7 @@ static const verb_t verbs[M0_RING_VERBS_NR] = {
 	[M0_RING_NET_DEL] = m0_node__net_del,
 	[M0_RING_NIDS_GET] = nids_get_do,
 	[M0_RING_MORE] = piece_give,
+	[M0_RING_STATS_GET] = stats_get_do,
 };
 
 /* --------------------------------------------------------------- answers -- */

@@ -287,6 +287,8 @@ enum m0_ring_verb {
 	M0_RING_NIDS_GET,
 	/** The next piece of the block. */
 	M0_RING_MORE,
+	/** The answer is a block, a struct m0_lnet_stats. */
+	M0_RING_STATS_GET,
 	M0_RING_VERBS_NR
 };
 

@@ -45,6 +45,7 @@ static const uint8_t rights[M0_RING_VERBS_NR] = {
 	[M0_RING_NET_DEL] = M0_SHARED_RIGHT_ADMIN,
 	[M0_RING_NIDS_GET] = M0_SHARED_RIGHT_QUERY,
 	[M0_RING_MORE] = M0_SHARED_RIGHT_QUERY,
+	[M0_RING_STATS_GET] = M0_SHARED_RIGHT_QUERY,
 };
 
 enum m0_shared_right m0_shared_verb_right(uint32_t verb)

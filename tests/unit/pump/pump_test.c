@@ -278,6 +278,41 @@ static void queue_numbers_are_used_again(void **state)
 
 /* -------------------------------------------------------------- requests -- */
 
+/* The counters cross the area. A thread with a lock does not wait for them. */
+static void counters_are_the_nodes(void)
+{
+	struct m0_lnet_eq    eq;
+	struct memory        mem;
+	struct m0_lnet_stats before;
+	struct m0_lnet_stats st;
+	struct m0_lnet_stats own;
+	struct m0_mutex      mutex;
+
+	m0_lnet_eq_init(&eq, lnet, called, 0);
+	m0_lnet_stats_get(lnet, &before);
+	(void)attach(lnet, &eq, vec_of(&mem, 1, region, 64, 0), 3,
+		     M0_LNET_MD_OP_PUT, 1);
+	progress(20);
+	events_nr = 0;
+	assert_int_equal(move(lnet, &eq, &mem.me_vec, 3, false, false), 0);
+	await(2);
+	m0_lnet_stats_get(lnet, &st);
+	m0_lnet_stats_get(node, &own);
+	assert_memory_equal(&st, &own, sizeof st);
+	assert_true(st.ls_send_count > before.ls_send_count);
+	m0_lnet_stats_reset(node);
+	progress(20);
+	m0_mutex_init(&mutex);
+	m0_mutex_lock(&mutex);
+	m0_lnet_stats_get(lnet, &own);
+	m0_mutex_unlock(&mutex);
+	m0_mutex_fini(&mutex);
+	assert_memory_equal(&st, &own, sizeof st);
+	m0_lnet_stats_get(lnet, &st);
+	assert_int_equal(st.ls_send_count, 0);
+	m0_lnet_eq_fini(&eq);
+}
+
 static void requests_are_answered(void **state)
 {
 	struct m0_lnet_process_id id;
@@ -298,6 +333,7 @@ static void requests_are_answered(void **state)
 	m0_lnet_info_free(info);
 	/* Not allowed. */
 	assert_int_equal(m0_lnet_fault_reset(lnet, M0_LNET_FAULT_DROP), -EPERM);
+	counters_are_the_nodes();
 	m0_lnet_stats_get(lnet, &st);
 	m0_lnet_stats_reset(lnet);
 	assert_int_equal(m0_lnet_lazy_set(lnet, PORTAL, true), 0);
