@@ -229,8 +229,10 @@ M0_TL_DECLARE(m0_nep, M0_EXTERN, struct m0_net_end_point);
 /**
  * Finds or creates the end point of an address and takes one reference for the
  * caller. `addr` is copied. Two spellings of one address give one end point,
- * and the TM's own address gives tm->ntm_ep. Pre: the TM is STARTED.
+ * and the TM's own address gives tm->ntm_ep. Pre: the TM is STARTED, failing or
+ * FAILED.
  * @param epp      set to NULL on failure.
+ * @retval -ESHUTDOWN  the TM is failing or FAILED.
  * @retval -EINVAL  `addr` is not an address of this transport.
  * @retval -ENOSYS  addr == NULL and the transport has no dynamic end points.
  * @retval -ENOMEM

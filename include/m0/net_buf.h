@@ -225,6 +225,7 @@ M0_EXTERN int m0_net_buffer_deregister(struct m0_net_buffer *buf,
  * nb_max_receive_msgs > 0; *_SEND: nb_length > 0 and offset + length within the
  * buffer; MSG_SEND: nb_ep an end point of this TM; PASSIVE_*: nb_ep NULL or an
  * end point of this TM; ACTIVE_*: nb_desc not empty.
+ * @retval -ESHUTDOWN  the TM is failing, or FAILED after STARTED.
  * @retval -EPERM   the TM is not STARTED. A MSG_RECV buffer may also be added
  *                  when INITIALIZED or STARTING, and waits for STARTED.
  * @retval -ETIME   nb_timeout has passed.

@@ -85,6 +85,7 @@ struct m0_net_kit_work {
 
 enum {
 	M0_NET_KIT_WORK_DONE = 1,
+	M0_NET_KIT_WORK_FAIL = 2,
 	M0_NET_KIT_WORK_XPRT = 16
 };
 
@@ -507,6 +508,15 @@ M0_EXTERN void m0_net_kit_leave(struct m0_net_kit_machine *machine,
  */
 M0_EXTERN m0_time_t m0_net_kit_machine_run(struct m0_net_kit_machine *machine,
 					   m0_time_t                  now);
+/**
+ * The network of the TM has gone for good: if the TM is STARTED, its buffers end with
+ * `status`, unless they end otherwise first, then nko_stop and nko_leave are called and
+ * the event FAILED with `status` is delivered. A TM that is being stopped is STOPPED as
+ * always. Any thread, locks of the transport may be held; a further call does nothing.
+ * The caller ensures that nko_leave has not returned.
+ */
+M0_EXTERN void m0_net_kit_machine_fail(struct m0_net_kit_machine *machine,
+				       int32_t                    status);
 /** Keeps the TM from becoming STOPPED until it is unpinned. ntm_mutex held. */
 M0_EXTERN void m0_net_kit_pin(struct m0_net_kit_machine *machine);
 M0_EXTERN void m0_net_kit_unpin(struct m0_net_kit_machine *machine);

@@ -9,6 +9,12 @@
  * library delivers state changes marked "event" by ntc_event_cb, on another
  * thread than the one that called start or stop.
  *
+ * A transport whose network goes for good (lnet: the daemon of an attached process
+ * has ended) ends its TMs: STARTED becomes STOPPING, every queued buffer ends with
+ * the reason, and the event FAILED with the reason follows, as after
+ * m0_net_tm_stop(). An application that has not seen the event yet may go on to
+ * call m0_net_tm_stop(), m0_net_buffer_add() and m0_net_end_point_create().
+ *
  * Modes. The application chooses one between init and start, and the TM keeps
  * it until fini:
  *  - asynchronous (default): a thread of the library delivers everything;
@@ -160,8 +166,13 @@ struct m0_net_transfer_mc {
 	struct m0_list_link  ntm_dom_linkage;
 	void                *ntm_xprt_private;
 	/** False in synchronous and inline mode. */
-	bool                                  ntm_bev_auto_deliver;
-	bool                                  ntm_bev_inline;
+	bool ntm_bev_auto_deliver;
+	bool ntm_bev_inline;
+	/**
+	 * The network has gone: the TM goes from STARTED to STOPPING by itself, and then to
+	 * FAILED. The library sets it, and m0_net_tm_stop() clears it in FAILED.
+	 */
+	bool                                  ntm_is_failing;
 	struct m0_net_buffer_pool            *ntm_recv_pool;
 	const struct m0_net_buffer_callbacks *ntm_recv_pool_callbacks;
 	uint32_t                              ntm_recv_queue_min_length;
@@ -224,10 +235,12 @@ M0_EXTERN int m0_net_tm_start(struct m0_net_transfer_mc *tm, const char *addr);
  * STOPPED follows (in synchronous and inline mode: once deliver_all has
  * delivered the last buffer event). From the call on, m0_net_buffer_add()
  * fails. When STOPPED is delivered, pool buffers are back in their pool and the
- * deficit is 0. Pre: INITIALIZED, STARTING or STARTED.
+ * deficit is 0. If the TM is failing, FAILED follows instead. Pre: INITIALIZED,
+ * STARTING, STARTED, failing or FAILED.
  * @param abort  true: every queued buffer is cancelled. False: idle receive
  *               buffers are cancelled; sends and bulk may finish until their
  *               own time-outs or the drain limit, and are cancelled then.
+ * @retval -ESHUTDOWN  the TM is FAILED, and no event follows.
  * @retval <0  the transport's error; the state is as before.
  */
 M0_EXTERN int m0_net_tm_stop(struct m0_net_transfer_mc *tm, bool abort);
@@ -281,7 +294,7 @@ M0_EXTERN void m0_net_tm_spin_set(struct m0_net_transfer_mc *tm,
 /**
  * Sets the colour that the library gives to the pool when it provisions the
  * receive queue, so that a buffer returns to the processor that used it last.
- * Pre: INITIALIZED, STARTING or STARTED.
+ * Pre: INITIALIZED, STARTING, STARTED, failing or FAILED.
  */
 M0_EXTERN void     m0_net_tm_colour_set(struct m0_net_transfer_mc *tm,
 					uint32_t                   colour);
@@ -310,7 +323,7 @@ M0_EXTERN int m0_net_tm_pool_attach(
  * Sets how many buffers provisioning keeps queued, and provisions at once if
  * the TM is STARTED. If the new length is shorter, the queue drains to it. The
  * function takes the pool's lock. Pre: a pool is attached; INITIALIZED,
- * STARTING or STARTED.
+ * STARTING, STARTED, failing or FAILED.
  * @retval -EINVAL  len == 0.
  */
 M0_EXTERN int m0_net_tm_pool_length_set(struct m0_net_transfer_mc *tm,
@@ -390,8 +403,9 @@ M0_EXTERN int m0_net_tm_fd(struct m0_net_transfer_mc *tm);
  * when the deadline that the step returned last has passed. In synchronous and
  * inline mode deliver_all calls it, and a wake or a deadline counts as
  * something pending. Buffers that the step adds to queues leave at the end of
- * the pass. The library does not call the step any more once STOPPED or FAILED
- * is delivered.
+ * the pass. The library does not call the step any more once STOPPED is delivered,
+ * or FAILED after start. After FAILED of a TM that was STARTED it goes on to call the
+ * step, so that the layer above may end its work, until m0_net_tm_stop().
  */
 struct m0_net_tm_rider {
 	/** @return the time of the next call; M0_TIME_NEVER: when woken. */
@@ -413,8 +427,8 @@ M0_EXTERN int m0_net_tm_ride(struct m0_net_transfer_mc *tm,
  * Makes the library call the step soon. Any thread may call it, with locks
  * held. It never blocks, and takes no lock if the rider is woken already. It
  * makes a system call only if the TM's thread sleeps, and none when called from
- * the step itself or from a callback of the TM. It does nothing outside STARTED
- * and STOPPING.
+ * the step itself or from a callback of the TM. It does nothing while the library does
+ * not call the step.
  */
 M0_EXTERN void m0_net_tm_rider_wake(struct m0_net_tm_rider *rider);
 

@@ -574,6 +574,8 @@ void m0_front__eqs_leave(struct m0_lnet *lnet);
 
 /** Strand: runs those that were woken or are due. @return true if any. */
 bool m0_front__runners_run(struct m0_lnet *lnet, m0_time_t now);
+/** The attachment has ended: each of them is run in this step. The strand. */
+void m0_front__runners_wake(struct m0_lnet *lnet);
 /** Has a runner something to post? Those that have are run in this pass. The strand. */
 bool m0_front__is_behind(struct m0_lnet *lnet);
 

@@ -277,6 +277,11 @@ bool m0_pump_is_ended(const struct m0_lnet *lnet)
 	       M0_PUMP_OPEN;
 }
 
+bool m0_lnet_is_ended(const struct m0_lnet *lnet)
+{
+	return lnet->fro_pump != NULL && m0_pump_is_ended(lnet);
+}
+
 int m0_pump_nids_get(struct m0_lnet *lnet)
 {
 	return m0_front__nids_renew(lnet);

@@ -28,6 +28,7 @@ void m0_pump__end(struct m0_pump *pump)
 			m0_pump__other_end(pump, i, -ESHUTDOWN);
 	if (pump->pmp_host->puh_ended != NULL)
 		pump->pmp_host->puh_ended(pump->pmp_arg, &pump->pmp_why);
+	m0_front__runners_wake(lnet);
 }
 
 /* Has an event to come, not only DONE? */

@@ -71,6 +71,18 @@ void m0_lnet_runner_wake(struct m0_lnet *lnet, struct m0_lnet_runner *runner)
 		m0_front__wake(lnet);
 }
 
+void m0_front__runners_wake(struct m0_lnet *lnet)
+{
+	struct m0_list_link *link;
+
+	m0_mutex_lock(&lnet->fro_lock);
+	m0_list_for_each(&lnet->fro_runners, link)
+		woken_add(lnet,
+			  container_of(link, struct m0_lnet_runner, ru_link));
+	M0_FRONT_SET(lnet->fro_has_woken, true);
+	m0_mutex_unlock(&lnet->fro_lock);
+}
+
 /* The first to be run; fro_lock is held. */
 static struct m0_lnet_runner *runner_take(struct m0_lnet *lnet,
 					  struct m0_list *todo)

@@ -302,12 +302,14 @@ struct kit_ride {
 
 /** How far start and stop have come. */
 struct kit_life {
-	bool                     kli_start_wanted;
-	bool                     kli_entered;
-	bool                     kli_started;
-	bool                     kli_left;
-	bool                     kli_ended;
-	int                      kli_start_rc;
+	bool kli_start_wanted;
+	bool kli_entered;
+	bool kli_started;
+	bool kli_left;
+	bool kli_ended;
+	int  kli_start_rc;
+	/** The network has gone, and why; 0: it has not. */
+	int                      kli_fail_rc;
 	struct m0_net_end_point *kli_own_ep;
 	/** Address that start got. */
 	struct m0_net_kit_addr kli_wanted;
@@ -375,10 +377,14 @@ struct m0_net_kit_machine {
 	struct kit_notify nkm_notify;
 	struct kit_ride   nkm_ride;
 	/** ERROR events to deliver. */
-	uint32_t         nkm_enobufs_nr;
-	struct kit_life  nkm_life;
-	struct m0_bitmap nkm_cpus;
-	struct kit_fd    nkm_fd;
+	uint32_t        nkm_enobufs_nr;
+	struct kit_life nkm_life;
+	/** Posted once by m0_net_kit_machine_fail(), with its status. Atomic: it was. */
+	struct m0_net_kit_work nkm_fail_work;
+	int32_t                nkm_fail_status;
+	bool                   nkm_fail_posted;
+	struct m0_bitmap       nkm_cpus;
+	struct kit_fd          nkm_fd;
 	/** Reasons of the transport's against STOPPED. */
 	uint32_t           nkm_pins_nr;
 	struct kit_strands nkm_strands;
@@ -631,6 +637,8 @@ static inline bool kit_states_pending(const struct m0_net_kit_machine *m)
 }
 /** Cancels what is queued, or gives it until the drain limit. Locked. */
 void kit_queues_stop(struct m0_net_kit_machine *m, bool abort);
+/** The network has gone: ends what is queued, then FAILED follows. */
+void kit_fail_begin(struct m0_net_kit_machine *m);
 
 /* ----------------------------------------------------------- kit_claim.c -- */
 

@@ -113,7 +113,8 @@ void kit_strands_wake(struct m0_net_kit_machine *m)
 static void refuse(const struct m0_net_kit_ops *ops,
 		   struct m0_net_kit_work      *work)
 {
-	if (ops->nko_copy != NULL && ops->nko_copy->nkc_refuse != NULL)
+	if (work->nkw_op >= M0_NET_KIT_WORK_XPRT && ops->nko_copy != NULL &&
+	    ops->nko_copy->nkc_refuse != NULL)
 		ops->nko_copy->nkc_refuse(work);
 }
 
@@ -171,6 +172,23 @@ static void inbox_deliver(struct kit_work_list *out,
 	if (wakes || signals)
 		__atomic_sub_fetch(&m->nkm_inbox.kin_wakers_nr, 1,
 				   __ATOMIC_RELEASE);
+}
+
+/* Not by the pass: the machine need not live until its end. */
+void m0_net_kit_machine_fail(struct m0_net_kit_machine *m, int32_t status)
+{
+	struct kit_work_list out = { NULL, NULL };
+	struct kit_work_list refused = { NULL, NULL };
+
+	M0_PRE(status < 0);
+	if (__atomic_exchange_n(&m->nkm_fail_posted, true, __ATOMIC_SEQ_CST))
+		return;
+	m->nkm_fail_status = status;
+	m->nkm_fail_work.nkw_op = M0_NET_KIT_WORK_FAIL;
+	m->nkm_fail_work.nkw_dest = m;
+	kit_work_add_tail(&out, &m->nkm_fail_work);
+	/* A machine that has ended refuses it. */
+	inbox_deliver(&out, &refused);
 }
 
 void kit_wakers_wait(struct m0_net_kit_machine *m)

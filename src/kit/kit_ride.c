@@ -23,7 +23,8 @@ static m0_time_t due_at(const struct m0_net_tm_rider *rider)
 /* Does it take part at present? */
 static bool rides(const struct m0_net_kit_machine *m)
 {
-	return m->nkm_ride.krd_begun && !m->nkm_life.kli_ended;
+	return m->nkm_ride.krd_begun &&
+	       (!m->nkm_life.kli_ended || m->nkm_tm->ntm_is_failing);
 }
 
 int m0_net_kit_tm_ride(struct m0_net_transfer_mc *tm,
@@ -43,7 +44,8 @@ void m0_net_kit_rider_wake(struct m0_net_transfer_mc *tm)
 	enum m0_net_tm_state       state = m0_net__tm_state(tm);
 
 	if (kit_pass()->kp_rides == m ||
-	    (state != M0_NET_TM_STARTED && state != M0_NET_TM_STOPPING))
+	    !M0_IN(state,
+		   (M0_NET_TM_STARTED, M0_NET_TM_STOPPING, M0_NET_TM_FAILED)))
 		return;
 	if (__atomic_load_n(&m->nkm_inbox.kin_wakes, __ATOMIC_ACQUIRE))
 		kit_strands_wake(m);

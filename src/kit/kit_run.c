@@ -37,6 +37,10 @@ static bool work_handle(struct m0_net_kit_machine *m,
 		kit_work_done(m, work);
 		return true;
 	}
+	if (M0_UNLIKELY(work->nkw_op == M0_NET_KIT_WORK_FAIL)) {
+		kit_fail_begin(m);
+		return true;
+	}
 	/* After its end nobody would look at what is put off. */
 	if (work->nkw_due > now && !m->nkm_life.kli_ended) {
 		deferred_add(m, work);

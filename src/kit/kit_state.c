@@ -5,11 +5,25 @@
  * The first run puts the TM on the network and delivers STARTED or, once the
  * queues are empty, FAILED. After a stop, the next run keeps new messages out.
  * The run that finds the queues empty and no callback running takes the TM off
- * the network and delivers STOPPED; nothing is posted to the TM after that.
+ * the network and delivers STOPPED; nothing is posted to the TM after that. If the
+ * network goes first, m0_net_kit_machine_fail() posts work that begins the same way
+ * to FAILED.
  * Runs that may deliver states: those of a strand (for an inline TM only while
  * a start or stop lasts), and deliver_all of an inline TM.
  */
 #include "kit/kit.h"
+
+static void queues_end(struct m0_net_kit_machine *m, int32_t status)
+{
+	struct m0_net_buffer *buf;
+	int                   qt;
+
+	M0_PRE_EX(kit_is_locked(m));
+	for (qt = 0; qt < M0_NET_QT_NR; ++qt)
+		for (buf = net_q_tlist_head(&m->nkm_tm->ntm_q[qt]); buf != NULL;
+		     buf = net_q_tlist_next(&m->nkm_tm->ntm_q[qt], buf))
+			kit_give_up(kit_buf_of(buf), status);
+}
 
 void kit_queues_stop(struct m0_net_kit_machine *m, bool abort)
 {
@@ -33,6 +47,19 @@ void kit_queues_stop(struct m0_net_kit_machine *m, bool abort)
 						    -ECANCELED);
 		}
 	}
+}
+
+void kit_fail_begin(struct m0_net_kit_machine *m)
+{
+	M0_PRE_EX(kit_is_locked(m));
+	M0_PRE(m->nkm_fail_status < 0);
+	if (m->nkm_tm->ntm_state != M0_NET_TM_STARTED)
+		return;
+	m->nkm_life.kli_fail_rc = m->nkm_fail_status;
+	m0_net__tm_failing(m->nkm_tm);
+	queues_end(m, m->nkm_fail_status);
+	kit_wakes_update(m);
+	kit_kick(m);
 }
 
 void kit_stop_do(struct m0_net_kit_machine *m)
@@ -115,7 +142,7 @@ static enum state_due state_due(const struct m0_net_kit_machine *m)
 	    is_idle(m))
 		return DUE_FAILED;
 	if (state == M0_NET_TM_STOPPING && m->nkm_life.kli_left && is_idle(m))
-		return DUE_STOPPED;
+		return m->nkm_life.kli_fail_rc != 0 ? DUE_FAILED : DUE_STOPPED;
 	return DUE_NONE;
 }
 
@@ -189,7 +216,9 @@ static void state_deliver(struct m0_net_kit_machine *m, enum state_due due)
 		break;
 	case DUE_FAILED:
 		ev.nte_next_state = M0_NET_TM_FAILED;
-		ev.nte_status = m->nkm_life.kli_start_rc;
+		ev.nte_status = m->nkm_life.kli_start_rc != 0
+					? m->nkm_life.kli_start_rc
+					: m->nkm_life.kli_fail_rc;
 		machine_end(m, &ev);
 		break;
 	default:

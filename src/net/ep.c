@@ -13,8 +13,11 @@ int m0_net_end_point_create(struct m0_net_end_point  **epp,
 	*epp = NULL;
 	m0_mutex_lock(&tm->ntm_mutex);
 	M0_PRE(m0_net__tm_invariant(tm));
-	M0_PRE(tm->ntm_state == M0_NET_TM_STARTED);
-	rc = m0_net__ops(tm->ntm_dom)->xo_end_point_create(epp, tm, addr);
+	M0_PRE(tm->ntm_state == M0_NET_TM_STARTED || m0_net__tm_has_failed(tm));
+	rc = m0_net__tm_has_failed(tm)
+		     ? -ESHUTDOWN
+		     : m0_net__ops(tm->ntm_dom)
+			       ->xo_end_point_create(epp, tm, addr);
 	M0_POST(ergo(rc == 0, *epp != NULL && (*epp)->nep_tm == tm &&
 				      (*epp)->nep_addr != NULL));
 	if (rc != 0)

@@ -163,7 +163,7 @@ static inline __attribute__((always_inline)) int buffer_add(
 	add_pre(buf, tm, qt);
 
 	if (!state_allows_add(tm, qt))
-		return -EPERM;
+		return tm->ntm_is_failing ? -ESHUTDOWN : -EPERM;
 	if (buf->nb_timeout <= now)
 		return -ETIME;
 	if (m0_net__qt_is_passive(qt))

@@ -83,6 +83,10 @@ bool m0_net__buffer_invariant(const struct m0_net_buffer *buf);
 /** Returns true if all six queues are empty. ntm_mutex held. */
 bool m0_net__tm_queues_are_empty(const struct m0_net_transfer_mc *tm);
 
+/** The network of a STARTED TM has gone: sets ntm_is_failing, and the state to STOPPING.
+ * ntm_mutex held. */
+void m0_net__tm_failing(struct m0_net_transfer_mc *tm);
+
 /** m0_net_tm_event_post() with ntm_mutex held; released for callbacks. */
 void m0_net__tm_event(const struct m0_net_tm_event *ev);
 

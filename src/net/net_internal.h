@@ -29,6 +29,9 @@ void        m0_net__tm_state_set(struct m0_net_transfer_mc *tm,
 				 enum m0_net_tm_state       state);
 const char *m0_net__tm_state_name(enum m0_net_tm_state state);
 
+/** Is the TM failing, or FAILED? ntm_mutex held. */
+bool m0_net__tm_has_failed(const struct m0_net_transfer_mc *tm);
+
 bool m0_net__tm_invariant(const struct m0_net_transfer_mc *tm);
 bool m0_net__domain_invariant(const struct m0_net_domain *dom);
 

@@ -66,6 +66,20 @@ void m0_net__tm_state_set(struct m0_net_transfer_mc *tm,
 	__atomic_store_n(&tm->ntm_state, state, __ATOMIC_RELEASE);
 }
 
+bool m0_net__tm_has_failed(const struct m0_net_transfer_mc *tm)
+{
+	return tm->ntm_is_failing || tm->ntm_state == M0_NET_TM_FAILED;
+}
+
+void m0_net__tm_failing(struct m0_net_transfer_mc *tm)
+{
+	M0_PRE(m0_mutex_is_locked(&tm->ntm_mutex));
+	M0_PRE(tm->ntm_state == M0_NET_TM_STARTED && !tm->ntm_is_failing);
+	tm->ntm_is_failing = true;
+	m0_atomic64_set(&tm->ntm_recv_queue_deficit, 0);
+	m0_net__tm_state_set(tm, M0_NET_TM_STOPPING);
+}
+
 bool m0_net__tm_queues_are_empty(const struct m0_net_transfer_mc *tm)
 {
 	return m0_forall(i, M0_NET_QT_NR, net_q_tlist_is_empty(&tm->ntm_q[i]));

@@ -211,7 +211,8 @@ int m0_net_tm_pool_length_set(struct m0_net_transfer_mc *tm, uint32_t len)
 		return -EINVAL;
 	m0_mutex_lock(&tm->ntm_mutex);
 	M0_PRE(M0_IN(tm->ntm_state, (M0_NET_TM_INITIALIZED, M0_NET_TM_STARTING,
-				     M0_NET_TM_STARTED)));
+				     M0_NET_TM_STARTED)) ||
+	       m0_net__tm_has_failed(tm));
 	tm->ntm_recv_queue_min_length = len;
 	m0_mutex_unlock(&tm->ntm_mutex);
 	m0_net__provision_unlocked(tm);

@@ -17,6 +17,7 @@ static void tm_fields_init(struct m0_net_transfer_mc *tm,
 	tm->ntm_xprt_private = NULL;
 	tm->ntm_bev_auto_deliver = true;
 	tm->ntm_bev_inline = false;
+	tm->ntm_is_failing = false;
 	tm->ntm_recv_pool = NULL;
 	tm->ntm_recv_pool_callbacks = NULL;
 	tm->ntm_recv_queue_min_length = M0_NET_TM_RECV_QUEUE_DEF_LEN;
@@ -170,6 +171,27 @@ int m0_net_tm_start(struct m0_net_transfer_mc *tm, const char *addr)
 	return rc;
 }
 
+/* A machine that failed gets its last event without being stopped. */
+static int failed_stop(struct m0_net_transfer_mc *tm)
+{
+	int rc = 0;
+
+	M0_PRE(m0_net__tm_has_failed(tm));
+	if (tm->ntm_state == M0_NET_TM_FAILED) {
+		tm->ntm_is_failing = false;
+		rc = -ESHUTDOWN;
+	}
+	m0_mutex_unlock(&tm->ntm_mutex);
+	return rc;
+}
+
+static bool may_change(const struct m0_net_transfer_mc *tm)
+{
+	return M0_IN(tm->ntm_state, (M0_NET_TM_INITIALIZED, M0_NET_TM_STARTING,
+				     M0_NET_TM_STARTED)) ||
+	       m0_net__tm_has_failed(tm);
+}
+
 int m0_net_tm_stop(struct m0_net_transfer_mc *tm, bool abort)
 {
 	enum m0_net_tm_state old;
@@ -178,8 +200,9 @@ int m0_net_tm_stop(struct m0_net_transfer_mc *tm, bool abort)
 
 	m0_mutex_lock(&tm->ntm_mutex);
 	M0_PRE(m0_net__tm_invariant(tm));
-	M0_PRE(M0_IN(tm->ntm_state, (M0_NET_TM_INITIALIZED, M0_NET_TM_STARTING,
-				     M0_NET_TM_STARTED)));
+	M0_PRE(may_change(tm));
+	if (M0_UNLIKELY(m0_net__tm_has_failed(tm)))
+		return failed_stop(tm);
 	old = tm->ntm_state;
 	deficit = m0_atomic64_get(&tm->ntm_recv_queue_deficit);
 	/* The deficit first: other states than STARTED have none. */
@@ -252,8 +275,7 @@ void m0_net_tm_spin_set(struct m0_net_transfer_mc *tm, m0_time_t spin_ns)
 void m0_net_tm_colour_set(struct m0_net_transfer_mc *tm, uint32_t colour)
 {
 	m0_mutex_lock(&tm->ntm_mutex);
-	M0_PRE(M0_IN(tm->ntm_state, (M0_NET_TM_INITIALIZED, M0_NET_TM_STARTING,
-				     M0_NET_TM_STARTED)));
+	M0_PRE(may_change(tm));
 	tm->ntm_pool_colour = colour;
 	m0_mutex_unlock(&tm->ntm_mutex);
 }

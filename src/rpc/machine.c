@@ -548,6 +548,25 @@ static void stopped_wait(struct m0_rpc__machine *m)
 		m0_net_buffer_event_deliver_all(&m->rml_machine->rm_tm);
 }
 
+/* A transfer machine that FAILED by itself may be in the step still. */
+static void step_wait(struct m0_net_transfer_mc *tm)
+{
+	struct m0_clink wait;
+
+	M0_PRE(m0_mutex_is_not_locked(&tm->ntm_mutex));
+	m0_clink_init(&wait, NULL);
+	m0_mutex_lock(&tm->ntm_mutex);
+	m0_clink_add(&tm->ntm_chan, &wait);
+	while (tm->ntm_callback_counter > 0) {
+		m0_mutex_unlock(&tm->ntm_mutex);
+		m0_chan_wait(&wait);
+		m0_mutex_lock(&tm->ntm_mutex);
+	}
+	m0_clink_del(&wait);
+	m0_mutex_unlock(&tm->ntm_mutex);
+	m0_clink_fini(&wait);
+}
+
 void m0_rpc_machine_stop(struct m0_rpc_machine *machine, bool abort)
 {
 	struct m0_rpc__machine *m = machine->rm_lib;
@@ -568,7 +587,8 @@ void m0_rpc_machine_stop(struct m0_rpc_machine *machine, bool abort)
 	if (__atomic_exchange_n(&m->rml_stopper, 1, __ATOMIC_SEQ_CST) != 0)
 		return;
 	m0_rpc__rails_stop(m);
-	(void)m0_net_tm_stop(&machine->rm_tm, true);
+	if (m0_net_tm_stop(&machine->rm_tm, true) != 0)
+		step_wait(&machine->rm_tm);
 	stopped_wait(m);
 	m0_rpc__calls_close(m);
 }

@@ -7,7 +7,8 @@
  * The test requires in each run: each MD ends once, and each operation has SEND once and an
  * answer at most once; a process that lives gets the ends of its operations within a bound;
  * the data that arrived is the data that was sent; a daemon holds nothing for processes that
- * are gone, and others may claim their numbers; the buffers of a machine end with its daemon.
+ * are gone, and others may claim their numbers; a machine whose daemon crashes FAILED, once,
+ * after its buffer has ended once.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -74,6 +75,10 @@ struct proc {
 	struct m0_net_transfer_mc p_tm;
 	struct m0_net_buffer      p_buf;
 	unsigned                  p_buf_done_nr;
+	int32_t                   p_buf_status;
+	/** FAILED of a machine that was STARTED; its status. */
+	unsigned p_failed_nr;
+	int32_t  p_failed_rc;
 };
 
 struct host {
@@ -344,7 +349,14 @@ static void left_print(const struct proc *p)
 
 static void tm_event(const struct m0_net_tm_event *ev)
 {
-	(void)ev;
+	struct proc *p = container_of(ev->nte_tm, struct proc, p_tm);
+
+	if (ev->nte_next_state != M0_NET_TM_FAILED)
+		return;
+	MUST(ev->nte_type == M0_NET_TEV_STATE_CHANGE, "an event of FAILED");
+	MUST(p->p_buf_done_nr == 1, "FAILED before the buffer has ended");
+	++p->p_failed_nr;
+	p->p_failed_rc = ev->nte_status;
 }
 
 static const struct m0_net_tm_callbacks tm_callbacks = { .ntc_event_cb =
@@ -355,6 +367,7 @@ static void buf_event(const struct m0_net_buffer_event *ev)
 	struct proc *p = ev->nbe_buffer->nb_app_private;
 
 	++p->p_buf_done_nr;
+	p->p_buf_status = ev->nbe_status;
 }
 
 static const struct m0_net_buffer_callbacks buf_callbacks = {
@@ -374,11 +387,6 @@ static bool tm_is_over(void *arg)
 	const struct proc *p = arg;
 
 	return M0_IN(p->p_tm.ntm_state, (M0_NET_TM_STOPPED, M0_NET_TM_FAILED));
-}
-
-static bool buf_is_done(void *arg)
-{
-	return ((const struct proc *)arg)->p_buf_done_nr == 1;
 }
 
 static void tm_begin(struct proc *p)
@@ -406,8 +414,33 @@ static void tm_begin(struct proc *p)
 	p->p_buf.nb_min_receive_size = 4096;
 	p->p_buf.nb_max_receive_msgs = 2;
 	p->p_buf_done_nr = 0;
+	p->p_failed_nr = 0;
 	MUST(m0_net_buffer_add(&p->p_buf, &p->p_tm) == 0, "add");
 	p->p_has_tm = true;
+}
+
+/* On a thread or inline: the buffer first, then the machine. */
+static void tm_fails(struct proc *p)
+{
+	struct m0_net_end_point *ep;
+
+	MUST(wait_ms(tm_is_over, p, BOUND_MS),
+	     "a machine ends with the daemon");
+	MUST(p->p_tm.ntm_state == M0_NET_TM_FAILED && p->p_failed_nr == 1 &&
+		     p->p_failed_rc == -ESHUTDOWN,
+	     "a machine without daemon is %d, %u times FAILED, status %d",
+	     p->p_tm.ntm_state, p->p_failed_nr, p->p_failed_rc);
+	MUST(p->p_buf_done_nr == 1 && p->p_buf_status == -ESHUTDOWN,
+	     "its buffer has ended %u times, status %d", p->p_buf_done_nr,
+	     p->p_buf_status);
+	MUST(m0_net_end_point_create(&ep, &p->p_tm, "10.0.0.9@tcp:12345:1:1") ==
+		     -ESHUTDOWN,
+	     "end point of a machine that FAILED");
+	MUST(m0_net_buffer_add(&p->p_buf, &p->p_tm) == -ESHUTDOWN,
+	     "a buffer for a machine that FAILED");
+	MUST(m0_net_tm_stop(&p->p_tm, true) == -ESHUTDOWN,
+	     "a stop of a machine that FAILED");
+	++sums.s_buffers_nr;
 }
 
 static void tm_end(struct proc *p)
@@ -633,11 +666,8 @@ static void daemon_crash(struct host *h)
 			continue;
 		MUST(wait_ms(all_ended, p, BOUND_MS),
 		     "operations end with the daemon");
-		if (p->p_has_tm) {
-			MUST(wait_ms(buf_is_done, p, BOUND_MS),
-			     "buffers of a machine end with the daemon");
-			++sums.s_buffers_nr;
-		}
+		if (p->p_has_tm)
+			tm_fails(p);
 		entry(p);
 		proc_end(p);
 	}
@@ -754,7 +784,7 @@ int main(int argc, char **argv)
 	m0_sim_for_each_seed(first, nr, run, NULL);
 	printf("%lu MDs, %lu good events, %lu of a shutdown; %lu crashes of "
 	       "processes, %lu in a callback, %lu entries cut; %lu of daemons, "
-	       "%lu buffers ended; %lu found lying\n",
+	       "%lu machines FAILED; %lu found lying\n",
 	       sums.s_mds_nr, sums.s_good_nr, sums.s_shut_nr, sums.s_crashes_nr,
 	       sums.s_amid_nr, sums.s_cut_nr, sums.s_daemons_nr,
 	       sums.s_buffers_nr, sums.s_broken_nr);

@@ -210,6 +210,8 @@ struct xlnet_node {
 	struct m0_list_link xn_link;
 	struct m0_lnet     *xn_lnet;
 	struct m0_lnet_eq   xn_eq;
+	/** Attached: ends the TMs when the daemon has ended the attachment. */
+	struct m0_lnet_runner xn_runner;
 	/** TMs that have a place on it. */
 	struct m0_list xn_machines;
 	/** TMs that refer to it. */

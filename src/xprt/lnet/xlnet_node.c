@@ -60,6 +60,23 @@ static struct xlnet_node *node_of_nid(const struct m0_lnet_nid *nid)
 	return NULL;
 }
 
+static m0_time_t node_run(struct m0_lnet_runner *runner, m0_time_t now)
+{
+	struct xlnet_node *node =
+		container_of(runner, struct xlnet_node, xn_runner);
+	struct xlnet_machine *xm;
+
+	(void)now;
+	if (!m0_lnet_is_ended(node->xn_lnet))
+		return M0_TIME_NEVER;
+	m0_mutex_lock(&m0_xlnet__lock);
+	m0_list_for_each_entry(&node->xn_machines, xm, struct xlnet_machine,
+			       xm_link)
+		m0_net_kit_machine_fail(xm->xm_machine, -ESHUTDOWN);
+	m0_mutex_unlock(&m0_xlnet__lock);
+	return M0_TIME_NEVER;
+}
+
 struct xlnet_node *m0_xlnet__node_make(struct m0_lnet *lnet)
 {
 	struct xlnet_node *node;
@@ -72,6 +89,9 @@ struct xlnet_node *m0_xlnet__node_make(struct m0_lnet *lnet)
 	m0_list_init(&node->xn_machines);
 	m0_lnet_eq_init(&node->xn_eq, lnet, m0_xlnet__event, 0);
 	m0_lnet_eq_told_set(&node->xn_eq, m0_xlnet__events_told);
+	node->xn_runner.ru_run = node_run;
+	if (m0_lnet_is_attached(lnet))
+		m0_lnet_runner_add(lnet, &node->xn_runner);
 	return node;
 }
 
@@ -125,6 +145,8 @@ void m0_xlnet__node_free(struct xlnet_node *node)
 {
 	M0_PRE(m0_list_is_empty(&node->xn_machines));
 	M0_PRE(node->xn_users_nr == 0);
+	if (m0_lnet_is_attached(node->xn_lnet))
+		m0_lnet_runner_del(node->xn_lnet, &node->xn_runner);
 	m0_lnet_eq_fini(&node->xn_eq);
 	m0_list_fini(&node->xn_machines);
 	m0_list_link_fini(&node->xn_link);
