@@ -24,6 +24,7 @@ extern "C" {
 #endif
 
 struct m0_lnd_ni;
+struct m0_lnd_pipe;
 struct m0_lnd_rx;
 
 enum {
@@ -66,6 +67,37 @@ struct m0_lnd_payload {
 	uint32_t lpy_region;
 };
 
+struct m0_lnd_pipe_ops {
+	/**
+	 * Moves what is in the pipe to its place in the memory of the payload.
+	 * All of the payload is memory from then on (lnp_bytes is 0), and
+	 * nothing more is put into the pipe.
+	 * @retval <0  those bytes are lost.
+	 */
+	int (*lpx_flush)(struct m0_lnd_pipe          *pipe,
+			 const struct m0_lnd_payload *payload);
+	/** Frees the pipe, and discards what is in it. */
+	void (*lpx_free)(struct m0_lnd_pipe *pipe);
+};
+
+/**
+ * A pipe of the system, through which a part of a payload passes from one
+ * connection to another without being copied to the memory of the payload. The
+ * driver embeds it in its own object; it is valid until lpx_free, also without
+ * the driver.
+ */
+struct m0_lnd_pipe {
+	const struct m0_lnd_pipe_ops *lnp_ops;
+	/** Bytes [lnp_at, lnp_at + lnp_bytes) of the payload were put into the
+	 * pipe; the others are in memory. */
+	m0_bcount_t lnp_at;
+	m0_bcount_t lnp_bytes;
+	/** The first of these bytes, which have left the pipe. */
+	m0_bcount_t lnp_gone;
+	/** Nothing more is put into the pipe. */
+	bool lnp_closed;
+};
+
 /**
  * A message that comes in, embedded in the driver's object that reads it. The
  * engine owns it from a successful lu_rx_begin to lu_rx_done.
@@ -87,6 +119,10 @@ struct m0_lnd_rx {
 	 * the message is a GET whose REPLY will name this object (ltx_answers).
 	 * The driver keeps the object until ldo_rx_release. */
 	bool lr_kept;
+	/** Set by the engine in lu_rx_begin if the NI has ldn_splices; NULL
+	 * before: the driver may put one contiguous part of the payload into
+	 * this pipe. The engine sets it to NULL with lr_cancelled. */
+	struct m0_lnd_pipe *lr_pipe;
 	/** Set by the engine in lu_rx_begin; false before: the driver calls
 	 * lu_rx_more while the payload arrives, if it can. */
 	bool lr_reports;
@@ -126,6 +162,9 @@ struct m0_lnd_tx {
 	/** A REPLY: the GET that it answers, if the driver keeps those
 	 * (lr_kept). NULL: another message. */
 	struct m0_lnd_rx *ltx_answers;
+	/** A part of the payload is in this pipe; NULL: none is. Only for an NI
+	 * with ldn_splices. */
+	struct m0_lnd_pipe *ltx_pipe;
 	/** For the driver: its state of the message, framing included.
 	 * Undefined before ldo_xmit, also when the engine passes a message to
 	 * ldo_xmit again to resend it. */
@@ -167,6 +206,9 @@ struct m0_lnd_ni {
 	 * a part of the payload is there (ltx_there), and has ldo_tx_more and
 	 * ldo_tx_abort. */
 	bool ldn_grows;
+	/** Set by the driver in ldo_ni_start: it has ldo_pipe_new, and takes
+	 * lr_pipe and ltx_pipe. */
+	bool ldn_splices;
 	/** Set by the driver in ldo_ni_start: how long a peer may make no
 	 * progress, which bounds how long a router keeps a message that is to
 	 * leave by this interface. 0: the driver has no such time. */
@@ -379,6 +421,10 @@ struct m0_lnd_ops {
 	 * driver keeps no GETs.
 	 */
 	void (*ldo_rx_release)(struct m0_lnd_ni *ni, struct m0_lnd_rx *rx);
+	/** Makes a pipe for payloads of up to `bytes`. NULL: the system has none
+	 * now. ldo_pipe_new itself may be NULL without ldn_splices. */
+	struct m0_lnd_pipe *(*ldo_pipe_new)(struct m0_lnd *lnd,
+					    m0_bcount_t    bytes);
 	/** Frees the driver. Pre: it has no NI. */
 	void (*ldo_fini)(struct m0_lnd *lnd);
 };

@@ -114,6 +114,9 @@ struct m0_lnet_routing_cfg {
 	/** Send a message of more than 4,096 bytes on when half of it is there,
 	 * to a next hop that is a Colibri node. */
 	bool lgc_cut_through;
+	/** Pass payloads of 64 KiB and more from socket to socket by splice(2),
+	 * through pipes of the system, where the driver can. */
+	bool lgc_splice;
 	/** Use routes that are down. For tests of networks only. */
 	bool lgc_use_down;
 };

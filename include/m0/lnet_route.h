@@ -114,6 +114,12 @@ struct m0_lnet_routing_info {
 	 * lgc_cut_through, and those of them whose rest did not arrive. */
 	uint64_t lgi_cuts_nr;
 	uint64_t lgi_cuts_broken_nr;
+	/** lgc_splice, as it is now; pipes that the router has; messages
+	 * forwarded of which some bytes went through a pipe, and those bytes. */
+	bool     lgi_splice;
+	uint32_t lgi_pipes_nr;
+	uint64_t lgi_spliced_nr;
+	uint64_t lgi_spliced_bytes;
 };
 
 enum {

@@ -34,6 +34,8 @@ enum m0_lnet_tunable {
 	M0_LNET_TUNE_MAX_RECOVERY_PING_INTERVAL,
 	/** As lgc_cut_through: a switch. */
 	M0_LNET_TUNE_CUT_THROUGH,
+	/** As lgc_splice: a switch. */
+	M0_LNET_TUNE_SPLICE,
 	M0_LNET_TUNABLES_NR
 };
 

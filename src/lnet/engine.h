@@ -268,6 +268,7 @@ struct m0_lnet_route_cfg {
 	bool      lrc_drop_asym;
 	bool      lrc_use_down;
 	bool      lrc_cut_through;
+	bool      lrc_splice;
 	/** Time after which a message that is forwarded is dropped. */
 	m0_time_t lrc_forward_ns;
 	/** Most buffers of each pool, and memory of all. */

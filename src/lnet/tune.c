@@ -25,6 +25,7 @@ static const struct tunable tunables[M0_LNET_TUNABLES_NR] = {
 	[M0_LNET_TUNE_MAX_RECOVERY_PING_INTERVAL] = { "max_recovery_ping_interval",
 						      1, DAY_SECONDS },
 	[M0_LNET_TUNE_CUT_THROUGH] = { "cut_through", 0, 1 },
+	[M0_LNET_TUNE_SPLICE] = { "splice", 0, 1 },
 };
 
 const char *m0_lnet_tunable_name(enum m0_lnet_tunable tunable)
@@ -69,6 +70,7 @@ void m0_lnet_engine_tunables(const struct m0_lnet_engine *eng,
 	ret[M0_LNET_TUNE_MAX_RECOVERY_PING_INTERVAL] =
 		in_seconds(health->lhe_ping_max_ns);
 	ret[M0_LNET_TUNE_CUT_THROUGH] = cfg->lec_route.lrc_cut_through;
+	ret[M0_LNET_TUNE_SPLICE] = cfg->lec_route.lrc_splice;
 }
 
 /** Returns true if the values fit together once `tunable` is changed. */
@@ -121,6 +123,9 @@ int m0_lnet_engine_tune(struct m0_lnet_engine *eng,
 		break;
 	case M0_LNET_TUNE_CUT_THROUGH:
 		cfg->lec_route.lrc_cut_through = value != 0;
+		break;
+	case M0_LNET_TUNE_SPLICE:
+		cfg->lec_route.lrc_splice = value != 0;
 		break;
 	case M0_LNET_TUNE_RETRY_COUNT:
 		health->lhe_retries = (unsigned)value;

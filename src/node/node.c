@@ -214,6 +214,7 @@ static int engine_make(struct m0_node *node, m0_time_t now)
 			.lrc_drop_asym = routing->lgc_drop_asym,
 			.lrc_use_down = routing->lgc_use_down,
 			.lrc_cut_through = routing->lgc_cut_through,
+			.lrc_splice = routing->lgc_splice,
 			.lrc_forward_ns = ms(cfg->lc_timeout_ms),
 			.lrc_buffers = { routing->lgc_buffers[0],
 					 routing->lgc_buffers[1],

@@ -23,6 +23,7 @@
 #include "reactor/host_ops.h"
 #include "reactor/reactor.h"
 
+struct m0_lnd_pipe;
 struct m0_stream_listener;
 
 /** A local address whose device the provider watches. The user's, which sets
@@ -72,6 +73,16 @@ struct m0_stream {
 	 * the network; it does, although its peer is a node of this host. */
 	bool stm_is_near;
 	bool stm_fell_back;
+	/** Set by the user in stu_in_where, NULL before: the provider may put
+	 * the next bytes into this pipe instead, as many as the segments have.
+	 * The provider counts them in lnp_bytes before stu_in_arrived. */
+	struct m0_lnd_pipe *stm_in_pipe;
+	/** Set by the user in stu_out_what, NULL before: after the segments,
+	 * stm_out_nr (at least 1) bytes leave from this pipe. The provider
+	 * writes them when there are no segments, and counts them in lnp_gone
+	 * before stu_out_left. Never for a stream that is near. */
+	struct m0_lnd_pipe *stm_out_pipe;
+	uint64_t            stm_out_nr;
 };
 
 /** An address at which peers can connect. The user's; the provider sets
@@ -179,6 +190,10 @@ struct m0_streams_ops {
 	 * acknowledged; may be 0. */
 	size_t (*sto_unsent)(struct m0_streams *streams,
 			     struct m0_stream  *stream);
+	/** Makes a pipe for payloads of up to `bytes` (m0/lnd.h); NULL: there is
+	 * none now. sto_pipe_new NULL: the provider has no pipes. */
+	struct m0_lnd_pipe *(*sto_pipe_new)(struct m0_streams *streams,
+					    uint64_t           bytes);
 	/**
 	 * Watches the device that has an address, and sets swa_is_up. True if the
 	 * provider cannot tell. NULL, as sto_unwatch: the provider watches none.

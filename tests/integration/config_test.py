@@ -167,7 +167,8 @@ class Reads(Case):
         other = lnet.free_port()
         text = (f'node:\n  accept_port: {self.port}\n  accept: all\n'
                 '  source_ports: any\n  peer_credits: 5\n'
-                '  router_memory: 64M\nrouting:\n  cut_through: 1\n')
+                '  router_memory: 64M\nrouting:\n  cut_through: 1\n'
+                '  splice: 1\n')
         first = node(text)
         self.assertTrue(listens(self.port))
         shown = first.json('net', 'show', '-v')['net'][1]['local NI(s)'][0]
@@ -177,6 +178,7 @@ class Reads(Case):
             return 'cut_through: 1\n' in self.config(first, 'export',
                                                      '--backup')
         self.assertTrue(cuts())
+        self.assertIn('splice: 1\n', self.config(first, 'export', '--backup'))
         # A running node keeps what it started with.
         self.file(self.read(self.conf).decode()
                   .replace(f'accept_port: {self.port}', 'accept_port: 7988')

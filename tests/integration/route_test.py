@@ -323,8 +323,9 @@ class Routers(Case):
 
 
 class Sets(Case):
-    def cut_through(self, node):
-        return node.json('routing', 'show', '-v4')['colibri']['cut_through']
+    @staticmethod
+    def router_switch(node, name):
+        return node.json('routing', 'show', '-v4')['colibri'][name]
 
     def test_parameters_change_while_the_node_runs(self):
         node = self.node([(0, 1)])
@@ -336,9 +337,10 @@ class Sets(Case):
             self.assertEqual(node.json('global', 'show')['global'][name], value)
         self.assertEqual(node.json('global', 'show')['global']['lnd_timeout'], 4)
         # Not in LNet's list, so it is shown with the counters of this node.
-        self.assertEqual(self.cut_through(node), 0)
-        self.assert_done(node.run('set', 'cut_through', '1'))
-        self.assertEqual(self.cut_through(node), 1)
+        for name in ('cut_through', 'splice'):
+            self.assertEqual(self.router_switch(node, name), 0)
+            self.assert_done(node.run('set', name, '1'))
+            self.assertEqual(self.router_switch(node, name), 1)
         # LNet ignores it, too.
         self.assert_done(node.run('set', 'recovery_interval', '5'))
         for name, value, *words in (
@@ -346,6 +348,7 @@ class Sets(Case):
                 ('health_sensitivity', '1001', '-22', '0 to 1000'),
                 ('routing', '2', '-22', 'routing 2', '0 or 1'),
                 ('cut_through', '2', '-22', 'cut_through is 2', '0 to 1'),
+                ('splice', '2', '-22', 'splice is 2', '0 to 1'),
                 ('tiny_buffers', '0', '-22', 'tiny_buffers 0', '1 to 1048576'),
                 ('large_buffers', '1048577', '-22', 'large_buffers 1048577'),
                 ('numa_range', '1', '-95', 'cannot be set'),

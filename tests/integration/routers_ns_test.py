@@ -116,6 +116,7 @@ class Hosts(node_ns_test.Case):
         self.addCleanup(child.stdout.close)
         self.addCleanup(child.wait)
         self.addCleanup(child.kill)
+        self.served = child
         while b'objects of' not in (line := child.stdout.readline()):
             self.assertNotEqual(line, b'', 'no service')
         return [f'{nid}:12345:40:{i}' for i, nid in enumerate(nids, 1)]
@@ -199,6 +200,57 @@ class Topologies(Hosts):
         self.assertEqual(info['cut_through'], 1)
         self.assertGreater(info['cut_through_messages'], 0)
         self.assertEqual(info['cut_through_broken'], 0)
+
+    def test_client_router_server_with_splice(self):
+        info = self.client_router_server('--splice')
+        self.assertEqual(info['splice'], 1)
+        self.assertEqual(info['cut_through_messages'], 0)
+        self.assertGreater(info['splice_messages'], 0)
+        self.assertGreater(info['splice_bytes'], 9 * MIB)
+        self.assertIn(info['splice_pipes'], range(1, 65))
+
+    def test_client_router_server_with_splice_and_cut_through(self):
+        info = self.client_router_server('--splice', '--cut-through')
+        self.assertGreater(info['cut_through_messages'], 0)
+        self.assertEqual(info['cut_through_broken'], 0)
+        self.assertGreater(info['splice_bytes'], 9 * MIB)
+
+    def next_hop_is_killed(self, *options):
+        """The server dies in a transfer, and another one takes its place."""
+        self.make_hosts(3)
+        a, b = self.wire(0, 1), self.wire(1, 2)
+        router = self.start(1, [self.nid(a, 2), self.nid(b, 1)], '--routing',
+                            *options)
+        there = ('--routes', f'tcp{b} {self.nid(a, 2)}')
+        back = ('--routes', f'tcp {self.nid(b, 1)}')
+        content = os.urandom(96 * MIB)
+        src = self.make('src', content)
+        for _ in range(3):
+            eps = self.serve(2, [self.nid(b, 2)], *back)
+            child = self.put_start(0, [self.nid(a, 1)], src, eps, *there)
+            self.reach(child, 16 * MIB)
+            self.served.kill()
+            self.served.wait()
+            child.kill()
+            child.wait()
+            shutil.rmtree(self.path('objects'))
+        eps = self.serve(2, [self.nid(b, 2)], *back)
+        self.put_end(self.put_start(0, [self.nid(a, 1)], src, eps, *there))
+        self.check_object(0, [self.nid(a, 1)], eps, content, *there)
+        deadline = time.monotonic() + cli.PATIENCE
+        while router.json('routing', 'show', '-v4')['colibri']['large']['used']:
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.1)
+        info = router.json('routing', 'show', '-v4')['colibri']
+        self.assertGreater(info['splice_bytes'], 96 * MIB)
+        files = self.within(1, 'ls', f'/proc/{router.child.pid}/fd').stdout
+        self.assertLess(len(files.split()), 2 * info['splice_pipes'] + 60)
+
+    def test_next_hop_is_killed_with_splice(self):
+        self.next_hop_is_killed('--splice')
+
+    def test_next_hop_is_killed_with_splice_and_cut_through(self):
+        self.next_hop_is_killed('--splice', '--cut-through')
 
     def test_router_is_killed_and_revived_under_load(self):
         self.make_hosts(4)

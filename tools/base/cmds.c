@@ -32,7 +32,7 @@ const struct tool_cmd tool_cmds[] = {
 	  "check import export diff confirm undo", config_main },
 	{ "set", "change a parameter of the running node",
 	  "discovery drop_asym_route retry_count transaction_timeout "
-	  "health_sensitivity recovery_limit max_recovery_ping_interval cut_through "
+	  "health_sensitivity recovery_limit max_recovery_ping_interval cut_through splice "
 	  "routing tiny_buffers small_buffers large_buffers",
 	  set_main },
 	{ "debug", "show what the running node tries to recover", "recovery",

@@ -106,6 +106,7 @@ static const struct {
 	{ "global", "recovery_limit" },
 	{ "global", "max_recovery_ping_interval" },
 	{ "routing", "cut_through" },
+	{ "routing", "splice" },
 	{ "routing", "enable" },
 	{ "buffers", "tiny" },
 	{ "buffers", "small" },

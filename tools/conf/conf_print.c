@@ -249,6 +249,7 @@ static void sets_print(struct conf_out *out, const struct conf_model *model,
 		"recovery_limit",
 		"max_recovery_ping_interval",
 		"cut_through",
+		"splice",
 		"enable",
 		"tiny",
 		"small",
@@ -260,9 +261,10 @@ static void sets_print(struct conf_out *out, const struct conf_model *model,
 	for (id = begin; id < end; ++id) {
 		const struct conf_set *set = &model->cmo_sets[id - CONF_SETS];
 
-		/* lnetctl does not know cut-through, which is mostly off. */
+		/* lnetctl does not know these, which are mostly off. */
 		if (!set->cst_given ||
-		    (id == CONF_CUT_THROUGH && set->cst_value == 0))
+		    (M0_IN(id, (CONF_CUT_THROUGH, CONF_SPLICE)) &&
+		     set->cst_value == 0))
 			continue;
 		if (!open)
 			conf_out_map(out, section);

@@ -156,7 +156,11 @@ static const struct conf_key peer_keys[] = {
 
 static const struct conf_key routing_keys[] = {
 	INT("enable", CONF_ENABLE, 0, 1),
-	INT("cut_through", CONF_CUT_THROUGH, 0, 1), ANY("colibri"), SEQ_NO, END
+	INT("cut_through", CONF_CUT_THROUGH, 0, 1),
+	INT("splice", CONF_SPLICE, 0, 1),
+	ANY("colibri"),
+	SEQ_NO,
+	END
 };
 
 static const struct conf_key buffers_keys[] = {

@@ -224,6 +224,10 @@ static void routing_more(struct json_t                     *tree,
 	jout_num(object, "cut_through", info->lgi_cut_through ? 1 : 0);
 	jout_num(object, "cut_through_messages", info->lgi_cuts_nr);
 	jout_num(object, "cut_through_broken", info->lgi_cuts_broken_nr);
+	jout_num(object, "splice", info->lgi_splice ? 1 : 0);
+	jout_num(object, "splice_pipes", info->lgi_pipes_nr);
+	jout_num(object, "splice_messages", info->lgi_spliced_nr);
+	jout_num(object, "splice_bytes", info->lgi_spliced_bytes);
 }
 
 static int routing_show(const struct ctl_request *req, struct m0_lnet *lnet,

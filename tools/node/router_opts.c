@@ -15,7 +15,8 @@ enum {
 	KEY_USE_ASYM,
 	KEY_DROP_ASYM,
 	KEY_USE_DOWN,
-	KEY_CUT_THROUGH
+	KEY_CUT_THROUGH,
+	KEY_SPLICE
 };
 
 static const struct argp_option router_options[] = {
@@ -50,6 +51,9 @@ static const struct argp_option router_options[] = {
 	{ "cut-through", KEY_CUT_THROUGH, NULL, 0,
 	  "Send a large message on when half of it is there, to Colibri nodes "
 	  "only",
+	  0 },
+	{ "splice", KEY_SPLICE, NULL, 0,
+	  "Pass payloads of 64 KiB and more from socket to socket by splice(2)",
 	  0 },
 	{ "use-down-routes", KEY_USE_DOWN, NULL, 0,
 	  "Use routes that are down; for tests of networks only", 0 },
@@ -115,6 +119,9 @@ static error_t router_option(int key, char *arg, struct argp_state *state)
 		break;
 	case KEY_CUT_THROUGH:
 		cfg->lgc_cut_through = true;
+		break;
+	case KEY_SPLICE:
+		cfg->lgc_splice = true;
 		break;
 	case KEY_USE_DOWN:
 		opts->nop_starts |= 1U << CONF_START_USE_DOWN;

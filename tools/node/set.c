@@ -17,11 +17,11 @@ struct set_args {
 	unsigned        sta_words_nr;
 };
 
-#define NAMES                                                              \
-	"discovery, drop_asym_route, retry_count, "                        \
-	"transaction_timeout, health_sensitivity, recovery_limit, "        \
-	"max_recovery_ping_interval, cut_through, routing, tiny_buffers, " \
-	"small_buffers, large_buffers"
+#define NAMES                                                        \
+	"discovery, drop_asym_route, retry_count, "                  \
+	"transaction_timeout, health_sensitivity, recovery_limit, "  \
+	"max_recovery_ping_interval, cut_through, splice, routing, " \
+	"tiny_buffers, small_buffers, large_buffers"
 
 static void set_word(struct set_args *args, const char *text)
 {

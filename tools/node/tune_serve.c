@@ -134,6 +134,7 @@ void tune_cfg(struct m0_lnet *lnet, struct m0_lnet_cfg *cfg)
 	cfg->lc_discovery = now[M0_LNET_TUNE_DISCOVERY] != 0;
 	cfg->lc_routing.lgc_drop_asym = now[M0_LNET_TUNE_DROP_ASYM_ROUTE] != 0;
 	cfg->lc_routing.lgc_cut_through = now[M0_LNET_TUNE_CUT_THROUGH] != 0;
+	cfg->lc_routing.lgc_splice = now[M0_LNET_TUNE_SPLICE] != 0;
 	cfg->lc_transaction_timeout_ms = now[M0_LNET_TUNE_TRANSACTION_TIMEOUT] *
 					 MS_PER_S;
 	health->lhc_retry_count = (unsigned)now[M0_LNET_TUNE_RETRY_COUNT];

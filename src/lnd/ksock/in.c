@@ -279,6 +279,7 @@ static inline int header_offer(struct m0_sock_conn *conn, const uint8_t *header)
 	rx->lr_payload.lpy_bytes = 0;
 	rx->lr_discard_bytes = 0;
 	rx->lr_cancelled = false;
+	rx->lr_pipe = NULL;
 	rx->lr_reports = false;
 	rc = ni->ldn_ops->lu_rx_begin(ni, rx, header, conn->cn_large);
 	if (M0_LIKELY(rc == 0))
@@ -616,6 +617,22 @@ static unsigned where_vec(const struct m0_bufvec *vec, uint32_t seg,
 	return nr;
 }
 
+/** Payload that arrives next may go to the pipe, if what went there has no gap. */
+static RARE void where_pipe(struct m0_sock_conn *conn)
+{
+	struct m0_lnd_pipe *pipe = conn->cn_rx.lr_pipe;
+	m0_bcount_t         there = conn->cn_rx.lr_payload.lpy_bytes -
+			    conn->cn_rest.rem_left;
+
+	M0_PRE_EX(m0_sock__conn_invariant(conn));
+	if (pipe->lnp_closed || conn->cn_sum.su_is_on)
+		return;
+	if (pipe->lnp_bytes == 0)
+		pipe->lnp_at = there;
+	if (pipe->lnp_at + pipe->lnp_bytes == there)
+		conn->cn_stream->stm_in_pipe = pipe;
+}
+
 /**
  * A header begins. What follows on a bulk connection, and is most likely the
  * answer that is waited for, is read to its place at once.
@@ -668,6 +685,8 @@ unsigned m0_sock__in_where(void *user, struct iovec *iov, unsigned max,
 	cancelled_look(conn);
 	switch (conn->cn_in) {
 	case M0_SOCK__IN_PAYLOAD:
+		if (M0_UNLIKELY(conn->cn_rx.lr_pipe != NULL))
+			where_pipe(conn);
 		return where_vec(conn->cn_rx.lr_payload.lpy_vec,
 				 conn->cn_rest.rem_seg,
 				 conn->cn_rest.rem_seg_at,

@@ -253,6 +253,15 @@ static bool csum_is_on(const struct m0_sock_conn *conn)
 	return conn->cn_sock->sk_cfg.soc_csum && conn->cn_version == M0_SOCK_V2;
 }
 
+/** Makes all of a payload memory, for a connection that takes no pipes. */
+static bool pipe_flush(const struct m0_sock_conn *conn, struct m0_lnd_tx *tx)
+{
+	M0_PRE_EX(m0_sock__conn_invariant(conn));
+	return (!csum_is_on(conn) && !conn->cn_stream->stm_is_near) ||
+	       tx->ltx_pipe->lnp_ops->lpx_flush(tx->ltx_pipe,
+						&tx->ltx_payload) == 0;
+}
+
 /** @return false: the message cannot be sent on this connection. */
 static bool head_make(struct m0_sock_conn *conn, struct m0_lnd_tx *tx)
 {
@@ -264,6 +273,8 @@ static bool head_make(struct m0_sock_conn *conn, struct m0_lnd_tx *tx)
 	nr = ops->lu_tx_header(tx, conn->cn_large,
 			       tx->ltx_head + M0_SOCK_FRAME_BYTES);
 	if (M0_UNLIKELY(nr == 0))
+		return false;
+	if (M0_UNLIKELY(tx->ltx_pipe != NULL) && !pipe_flush(conn, tx))
 		return false;
 	M0_ASSERT(M0_SOCK_FRAME_BYTES + nr == conn->cn_head_bytes);
 	if (M0_UNLIKELY(are_acks_due(conn)))
@@ -325,13 +336,13 @@ static void gather_bytes(struct gather *gather, uint8_t *bytes, uint64_t nr)
 	gather->ga_bytes += nr;
 }
 
-/** Payload from byte `at` on, as far as it is there. True if that is in. */
+/** Payload from byte `at` to `there`. True if that is in. */
 static bool gather_payload(struct gather *gather, const struct m0_lnd_tx *tx,
-			   m0_bcount_t at)
+			   m0_bcount_t at, m0_bcount_t there)
 {
 	const struct m0_lnd_payload *payload = &tx->ltx_payload;
 	const struct m0_bufvec      *vec = payload->lpy_vec;
-	m0_bcount_t                  left = tx->ltx_there - at;
+	m0_bcount_t                  left = there - at;
 	m0_bcount_t                  part = 0;
 
 	if (left == 0)
@@ -351,9 +362,37 @@ static bool gather_payload(struct gather *gather, const struct m0_lnd_tx *tx,
 	return part == left;
 }
 
+/** Payload of which a part is in a pipe. False: no more fits, or the pipe is next. */
+static __attribute__((__noinline__, __cold__)) bool gather_piped(
+	struct gather *gather, const struct m0_sock_conn *conn,
+	const struct m0_lnd_tx *tx, m0_bcount_t at)
+{
+	struct m0_lnd_pipe *pipe = tx->ltx_pipe;
+	m0_bcount_t         there = tx->ltx_there;
+	m0_bcount_t         end = pipe->lnp_at + pipe->lnp_bytes;
+
+	M0_PRE_EX(m0_sock__conn_invariant(conn));
+	if (pipe->lnp_bytes == 0 || at >= end)
+		return gather_payload(gather, tx, at, there) &&
+		       there == tx->ltx_payload.lpy_bytes;
+	if (at < pipe->lnp_at) {
+		if (!gather_payload(gather, tx, at,
+				    min64u(pipe->lnp_at, there)))
+			return false;
+		at = pipe->lnp_at;
+	}
+	M0_ASSERT(at == pipe->lnp_at + pipe->lnp_gone);
+	end = min64u(end, there);
+	if (at < end) {
+		conn->cn_stream->stm_out_pipe = pipe;
+		conn->cn_stream->stm_out_nr = end - at;
+	}
+	return false;
+}
+
 /** A message, but for its first `at` bytes. False: no more fits. */
-static bool gather_tx(struct gather *gather, struct m0_lnd_tx *tx,
-		      m0_bcount_t at)
+static bool gather_tx(struct gather *gather, const struct m0_sock_conn *conn,
+		      struct m0_lnd_tx *tx, m0_bcount_t at)
 {
 	m0_bcount_t head = tx->ltx_word[0];
 
@@ -361,7 +400,9 @@ static bool gather_tx(struct gather *gather, struct m0_lnd_tx *tx,
 		gather_bytes(gather, tx->ltx_head + at, head - at);
 		at = head;
 	}
-	return gather_payload(gather, tx, at - head) &&
+	if (M0_UNLIKELY(tx->ltx_pipe != NULL))
+		return gather_piped(gather, conn, tx, at - head);
+	return gather_payload(gather, tx, at - head, tx->ltx_there) &&
 	       tx->ltx_there == tx->ltx_payload.lpy_bytes;
 }
 
@@ -409,7 +450,7 @@ unsigned m0_sock__out_what(void *user, struct iovec *iov, unsigned max)
 		} else if (M0_UNLIKELY(tx->ltx_word[0] == 0 &&
 				       !head_make(conn, tx))) {
 			unsendable(conn, tx);
-		} else if (!gather_tx(&gather, tx, at)) {
+		} else if (!gather_tx(&gather, conn, tx, at)) {
 			break;
 		}
 		at = 0;

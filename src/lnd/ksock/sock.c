@@ -229,6 +229,8 @@ static int sock_ni_start(struct m0_lnd *lnd, struct m0_lnd_ni *lnd_ni,
 	ni_watch(ni);
 	/* The checksum of a message leaves before its payload. */
 	lnd_ni->ldn_grows = !sock->sk_cfg.soc_csum;
+	lnd_ni->ldn_splices = lnd_ni->ldn_grows &&
+			      sock->sk_ops->sto_pipe_new != NULL;
 	return 0;
 }
 
@@ -574,6 +576,13 @@ static m0_time_t sock_step(struct m0_lnd *lnd, m0_time_t now)
 
 /* -- life ------------------------------------------------------------------ */
 
+static struct m0_lnd_pipe *sock_pipe_new(struct m0_lnd *lnd, m0_bcount_t bytes)
+{
+	struct m0_sock *sock = m0_sock_of_lnd(lnd);
+
+	return sock->sk_ops->sto_pipe_new(sock->sk_streams, bytes);
+}
+
 static void sock_fini(struct m0_lnd *lnd)
 {
 	struct m0_sock      *sock = m0_sock_of_lnd(lnd);
@@ -603,6 +612,7 @@ static const struct m0_lnd_ops sock_ops = { .ldo_name = "sock",
 					    .ldo_step = sock_step,
 					    .ldo_peer_drop = sock_peer_drop,
 					    .ldo_ni_info = sock_ni_info,
+					    .ldo_pipe_new = sock_pipe_new,
 					    .ldo_fini = sock_fini };
 
 static const struct m0_streams_up streams_up = {

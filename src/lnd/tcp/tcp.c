@@ -315,6 +315,7 @@ static const struct m0_streams_ops streams_ops = {
 	.sto_in = tcp_in,
 	.sto_hangup = tcp_hangup,
 	.sto_unsent = m0_tcp__unsent,
+	.sto_pipe_new = m0_tcp__pipe_new,
 	.sto_watch = m0_tcp__watch,
 	.sto_unwatch = m0_tcp__unwatch,
 };

@@ -276,6 +276,18 @@ bool m0_tcp__has_bbr(int fd);
  */
 void m0_tcp__fd_end(int fd, bool reset);
 
+/* -- tcp_pipe.c ------------------------------------------------------------ */
+
+/** sto_pipe_new. */
+struct m0_lnd_pipe *m0_tcp__pipe_new(struct m0_streams *streams,
+				     uint64_t           bytes);
+/** Moves up to `nr` bytes from a socket to a pipe. @return as recv, or a negative
+ * errno; -EAGAIN: the socket is empty, or the pipe is full. */
+ssize_t m0_tcp__pipe_in(struct m0_lnd_pipe *pipe, int fd, size_t nr);
+/** Moves up to `nr` of its bytes from a pipe to a socket. @return bytes, or a
+ * negative errno. */
+ssize_t m0_tcp__pipe_out(struct m0_lnd_pipe *pipe, int fd, size_t nr);
+
 /* -- tcp_addr.c ------------------------------------------------------------ */
 
 /** @return the length of `ret`. */

@@ -402,6 +402,47 @@ static ssize_t in_call(struct m0_tcp_stream *stream, struct in_plan *plan)
 	return nr;
 }
 
+/*
+ * The next bytes go to a pipe; -EAGAIN: there are none. A full pipe takes no more of
+ * a message, and the rest of it goes to memory.
+ */
+static ssize_t in_splice(struct m0_tcp_stream *stream, struct in_plan *plan,
+			 struct m0_lnd_pipe *pipe)
+{
+	int     waiting = 0;
+	ssize_t nr;
+
+	M0_PRE_EX(m0_tcp__stream_invariant(stream));
+	++stream->tcs_stream.stm_counts->stc_reads_nr;
+	nr = m0_tcp__pipe_in(pipe, stream->tcs_fd.lof_fd, plan->pl_direct);
+	if (nr > 0) {
+		little_count(stream, (size_t)nr);
+		/* Fewer do not mean that the socket is empty. */
+		plan->pl_direct = (size_t)nr;
+		plan->pl_all = (size_t)nr;
+	}
+	if (nr != -EAGAIN || pipe->lnp_bytes == pipe->lnp_gone ||
+	    ioctl(stream->tcs_fd.lof_fd, SIOCINQ, &waiting) != 0 ||
+	    waiting == 0)
+		return nr;
+	pipe->lnp_closed = true;
+	return in_call(stream, plan);
+}
+
+/* Reads as planned. */
+static ssize_t in_read(struct m0_tcp_stream *stream, struct in_plan *plan)
+{
+	struct m0_lnd_pipe *pipe = stream->tcs_stream.stm_in_pipe;
+
+	M0_PRE_EX(m0_tcp__stream_invariant(stream));
+	if (M0_LIKELY(pipe == NULL))
+		return in_call(stream, plan);
+	stream->tcs_stream.stm_in_pipe = NULL;
+	return stream->tcs_near == NULL && plan->pl_direct > 0
+		       ? in_splice(stream, plan, pipe)
+		       : in_call(stream, plan);
+}
+
 int m0_tcp__seen_take(struct m0_tcp_stream *stream)
 {
 	ssize_t nr;
@@ -506,7 +547,7 @@ static bool stream_in(struct m0_tcp_stream *stream)
 		}
 		nr = stream->tcs_seen_nr == 0 ? 0 : m0_tcp__seen_take(stream);
 		if (nr == 0)
-			nr = in_call(stream, &plan);
+			nr = in_read(stream, &plan);
 		if (nr <= 0) {
 			in_ended(stream, nr);
 			return false;
@@ -580,8 +621,9 @@ static unsigned pieces_cut(struct iovec *iov, unsigned nr, size_t *all)
 }
 
 static ssize_t out_call(struct m0_tcp_stream *stream, struct iovec *iov,
-			unsigned nr)
+			unsigned nr, bool more)
 {
+	int           flags = MSG_NOSIGNAL | (more ? MSG_MORE : 0);
 	struct msghdr msg = { .msg_iov = iov, .msg_iovlen = nr };
 	int           fd = stream->tcs_fd.lof_fd;
 	ssize_t       rc;
@@ -589,43 +631,72 @@ static ssize_t out_call(struct m0_tcp_stream *stream, struct iovec *iov,
 	M0_PRE_EX(m0_tcp__stream_invariant(stream));
 	++stream->tcs_stream.stm_counts->stc_writes_nr;
 	do {
-		rc = nr == 1 ? send(fd, iov->iov_base, iov->iov_len,
-				    MSG_NOSIGNAL)
-			     : sendmsg(fd, &msg, MSG_NOSIGNAL);
+		rc = nr == 1 ? send(fd, iov->iov_base, iov->iov_len, flags)
+			     : sendmsg(fd, &msg, flags);
 	} while (rc < 0 && errno == EINTR);
 	return rc < 0 ? -errno : rc;
 }
 
-/* True: all of it was taken, so there may be more. */
-static bool out_once(struct m0_tcp_stream *stream, size_t *left)
+/* True: the stream has taken `nr` bytes of `all` or (rc < 0) failed, and may take more. */
+static bool out_came(struct m0_tcp_stream *stream, ssize_t nr, bool is_full,
+		     size_t *left)
 {
 	struct m0_tcp_io *io = stream->tcs_io;
-	struct iovec      iov[M0_TCP_OUT_SEGS_MAX];
-	size_t            all;
-	ssize_t           nr;
-	unsigned          segs;
 
 	M0_PRE_EX(m0_tcp__stream_invariant(stream));
-	segs = up(stream)->stu_out_what(user(stream), iov, ARRAY_SIZE(iov));
-	if (segs == 0 || io->tci_current != stream)
-		return false;
-	all = iov_bytes(iov, segs);
-	if (stream->tcs_has_bbr)
-		segs = pieces_cut(iov, segs, &all);
-	segs = pieces_join(io, iov, segs, all);
-	nr = out_call(stream, iov, segs);
 	if (nr < 0 && nr != -EAGAIN) {
 		out_failed(stream, (int)nr);
 		return false;
 	}
 	nr = max64(nr, 0);
 	stream->tcs_little_nr = 0;
-	full_set(stream, (size_t)nr < all);
+	full_set(stream, is_full);
 	*left -= min64u(*left, (size_t)nr);
 	return (nr == 0 ||
 		(up(stream)->stu_out_left(user(stream), (size_t)nr) >= 0 &&
 		 io->tci_current == stream)) &&
 	       !stream->tcs_out_full;
+}
+
+/* The next bytes leave from a pipe. Fewer do not mean that the socket is full. */
+static bool out_splice(struct m0_tcp_stream *stream, struct m0_lnd_pipe *pipe,
+		       size_t *left)
+{
+	size_t  bytes = stream->tcs_stream.stm_out_nr;
+	ssize_t nr;
+
+	M0_PRE_EX(m0_tcp__stream_invariant(stream));
+	if (stream->tcs_has_bbr)
+		bytes = min64u(bytes, M0_TCP_CALL_BYTES);
+	++stream->tcs_stream.stm_counts->stc_writes_nr;
+	nr = m0_tcp__pipe_out(pipe, stream->tcs_fd.lof_fd, bytes);
+	return out_came(stream, nr, nr == -EAGAIN, left);
+}
+
+/* True: all of it was taken, so there may be more. */
+static bool out_once(struct m0_tcp_stream *stream, size_t *left)
+{
+	struct m0_tcp_io   *io = stream->tcs_io;
+	struct m0_lnd_pipe *pipe;
+	struct iovec        iov[M0_TCP_OUT_SEGS_MAX];
+	size_t              all;
+	ssize_t             nr;
+	unsigned            segs;
+
+	M0_PRE_EX(m0_tcp__stream_invariant(stream));
+	segs = up(stream)->stu_out_what(user(stream), iov, ARRAY_SIZE(iov));
+	if (io->tci_current != stream)
+		return false;
+	pipe = stream->tcs_stream.stm_out_pipe;
+	stream->tcs_stream.stm_out_pipe = NULL;
+	if (segs == 0)
+		return pipe != NULL && out_splice(stream, pipe, left);
+	all = iov_bytes(iov, segs);
+	if (stream->tcs_has_bbr)
+		segs = pieces_cut(iov, segs, &all);
+	segs = pieces_join(io, iov, segs, all);
+	nr = out_call(stream, iov, segs, pipe != NULL);
+	return out_came(stream, nr, nr < 0 || (size_t)nr < all, left);
 }
 
 bool m0_tcp__stream_out(struct m0_tcp_stream *stream)

@@ -13,6 +13,7 @@ void m0_lnet__msg_init(struct m0_lnet_engine *eng, struct m0_lnet_msg *msg)
 	memset(&msg->msg_tx, 0, offsetof(struct m0_lnet_msg_tx, mtx_link));
 	memset(&msg->msg_op, 0, offsetof(struct m0_lnet_msg_op, mop_attr));
 	msg->msg_tx.mtx_lnd.ltx_answers = NULL;
+	msg->msg_tx.mtx_lnd.ltx_pipe = NULL;
 	m0_timer_init(&msg->msg_op.mop_timer.ltm_timer);
 }
 

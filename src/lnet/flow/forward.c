@@ -18,6 +18,10 @@
 #include "lnet/flow/forward.h"
 #include "lnet/flow/select.h"
 
+enum {
+	/** Least payload that is worth a pipe. */
+	SPLICE_BYTES_MIN = 64 << 10
+};
 /** A message that has waited so long for a buffer is dropped, so that what stands
  * behind it is read. A next hop that has taken no message for so long is stuck. */
 #define HELD_NS (10 * M0_TIME_ONE_SECOND)
@@ -58,19 +62,44 @@ static const char *loop_found(struct m0_lnet_engine    *eng,
 static const char *way_find(struct m0_lnet_engine     *eng,
 			    const struct m0_lnet_hdr  *hdr,
 			    const struct m0_lnet_lpni *hop,
-			    struct m0_lnet_lpni      **to)
+			    struct m0_lnet_lpni **to, bool *may_splice)
 {
 	const struct m0_lnet_peer *from = hop == NULL ? NULL : hop->lpn_peer;
 	struct m0_lnet__path path = m0_lnet__forward_select(eng, hdr, from);
 
 	if (path.pth_ni == NULL)
 		return "no route";
+	*may_splice = path.pth_ni->lni_lnd.ldn_splices;
 	*to = path.pth_lpni != NULL
 		      ? path.pth_lpni
 		      : m0_lnet__lpni_find(eng, &hdr->lhd_dest_nid);
 	return from != NULL && *to != NULL && (*to)->lpn_peer == from
 		       ? "the message would go back"
 		       : NULL;
+}
+
+/** Gives a large message that comes in by `ni` the pipe of its buffer. */
+static void splice_begin(struct m0_lnet_fwd *fwd, const struct m0_lnd_ni *ni,
+			 struct m0_lnd_rx *rx)
+{
+	struct m0_lnet_engine *eng = fwd->fwd_msg.msg_engine;
+
+	/* A fault rule may change bytes. */
+	if (!eng->le_cfg.lec_route.lrc_splice || eng->le_faults != NULL ||
+	    !ni->ldn_splices || rx->lr_payload.lpy_bytes < SPLICE_BYTES_MIN)
+		return;
+	rx->lr_pipe = m0_lnet__fwd_pipe(eng, fwd, ni);
+	fwd->fwd_msg.msg_tx.mtx_lnd.ltx_pipe = rx->lr_pipe;
+}
+
+/** Counts the bytes of a message that has left which went through a pipe. */
+static void splice_count(struct m0_lnet_router    *router,
+			 const struct m0_lnd_pipe *pipe)
+{
+	if (pipe == NULL || pipe->lnp_gone == 0)
+		return;
+	++router->lrr_spliced_nr;
+	router->lrr_spliced_bytes += pipe->lnp_gone;
 }
 
 /** Returns true if the next hop takes none of the messages that are to leave. */
@@ -208,6 +237,7 @@ int m0_lnet__forward_begin(struct m0_lnet_ni *ni, struct m0_lnd_rx *rx,
 	enum m0_lnet_pool      pool = m0_lnet__pool_for(hdr->lhd_payload_bytes);
 	struct m0_lnet_lpni   *to = NULL;
 	struct m0_lnet_fwd    *fwd = NULL;
+	bool                   may_splice = false;
 
 	M0_PRE(router->lrr_state != M0_LNET_ROUTING_OFF);
 	*why = NULL;
@@ -215,7 +245,7 @@ int m0_lnet__forward_begin(struct m0_lnet_ni *ni, struct m0_lnd_rx *rx,
 		*why = loop_found(eng, hdr);
 		return -ELOOP;
 	}
-	*why = way_find(eng, hdr, hop, &to);
+	*why = way_find(eng, hdr, hop, &to, &may_splice);
 	if (*why != NULL) {
 		++router->lrr_no_route_nr;
 		return -EHOSTUNREACH;
@@ -237,6 +267,8 @@ int m0_lnet__forward_begin(struct m0_lnet_ni *ni, struct m0_lnd_rx *rx,
 		return -ENOBUFS;
 	}
 	fwd_begin(fwd, ni, rx, hdr, hop, to);
+	if (may_splice)
+		splice_begin(fwd, &ni->lni_lnd, rx);
 	return 0;
 }
 
@@ -267,9 +299,10 @@ static void out_end(struct m0_lnet_fwd *fwd, int status)
 
 /* -- cut-through ----------------------------------------------------------- */
 
-/** Returns true if the message may leave before it has arrived: its next hop is a
- * Colibri node, whose driver takes it, and no other message is before it. */
-static bool may_cut(const struct m0_lnet_msg *msg)
+/** Decides whether the message may leave before it has arrived: its next hop is a
+ * Colibri node, whose driver takes it. The answer stays the same while the message
+ * arrives, unless (-EAGAIN) another message is before it. */
+static int may_cut(const struct m0_lnet_msg *msg)
 {
 	const struct m0_lnet_engine *eng = msg->msg_engine;
 	const struct m0_lnet_lpni   *hop = msg->msg_rx.mrx_asked_by;
@@ -278,16 +311,18 @@ static bool may_cut(const struct m0_lnet_msg *msg)
 
 	if (!eng->le_cfg.lec_route.lrc_cut_through || eng->le_faults != NULL ||
 	    eng->le_shutdown)
-		return false;
+		return -EOPNOTSUPP;
 	path = m0_lnet__forward_select(eng, &msg->msg_hdr,
 				       hop == NULL ? NULL : hop->lpn_peer);
 	to = path.pth_lpni != NULL
 		     ? path.pth_lpni
 		     : m0_lnet__lpni_find(eng, &msg->msg_hdr.lhd_dest_nid);
-	return path.pth_ni != NULL && to != NULL &&
-	       path.pth_ni->lni_lnd.ldn_grows && path.pth_ni->lni_credits > 0 &&
-	       to->lpn_credits > 0 &&
-	       (to->lpn_peer->lpe_features & M0_LNET_FEAT_COLIBRI) != 0;
+	if (path.pth_ni == NULL || to == NULL ||
+	    !path.pth_ni->lni_lnd.ldn_grows ||
+	    (to->lpn_peer->lpe_features & M0_LNET_FEAT_COLIBRI) == 0)
+		return -EOPNOTSUPP;
+	return path.pth_ni->lni_credits > 0 && to->lpn_credits > 0 ? 0
+								   : -EAGAIN;
 }
 
 /** The rest of a message has not arrived in time. */
@@ -322,14 +357,20 @@ static void cut_begin(struct m0_lnet_fwd *fwd, m0_bcount_t there)
 void m0_lnet__rx_more(struct m0_lnd_rx *rx, m0_bcount_t bytes)
 {
 	struct m0_lnet_msg *msg = rx->lr_priv;
+	int                 rc;
 
 	if (msg == NULL)
 		return;
 	M0_PRE(msg->msg_rx.mrx_lnd == rx && bytes < msg->msg_rlength);
 	if (fwd_of(msg)->fwd_is_cut)
 		m0_lnet__send_more(msg, bytes);
-	else if (bytes >= msg->msg_rlength / 2 && may_cut(msg))
+	if (fwd_of(msg)->fwd_is_cut || bytes < msg->msg_rlength / 2)
+		return;
+	rc = may_cut(msg);
+	if (rc == 0)
 		cut_begin(fwd_of(msg), bytes);
+	else if (rc != -EAGAIN)
+		rx->lr_reports = false;
 }
 
 /** A message that has begun to leave is there, or (status) a part is missing. */
@@ -357,6 +398,7 @@ static void cut_drop(struct m0_lnet_msg *msg)
 	if (rx == NULL)
 		return;
 	rx->lr_cancelled = true;
+	rx->lr_pipe = NULL;
 	rx->lr_priv = NULL;
 	msg->msg_rx.mrx_lnd = NULL;
 }
@@ -397,6 +439,7 @@ void m0_lnet__forward_sent(struct m0_lnet_msg *msg, int status)
 	out_end(fwd_of(msg), status);
 	if (status == 0) {
 		++router->lrr_forwarded_nr;
+		splice_count(router, msg->msg_tx.mtx_lnd.ltx_pipe);
 		++eng->le_stats.ls_route_count;
 		eng->le_stats.ls_route_length += msg->msg_rlength;
 	} else {

@@ -719,6 +719,7 @@ void m0_lnet__rx_cut(struct m0_lnet_msg *msg, int status)
 {
 	M0_PRE(msg->msg_rx.mrx_lnd != NULL && status < 0);
 	msg->msg_rx.mrx_lnd->lr_cancelled = true;
+	msg->msg_rx.mrx_lnd->lr_pipe = NULL;
 	msg->msg_rx.mrx_lnd->lr_priv = NULL;
 	msg->msg_rx.mrx_lnd = NULL;
 	rx_end(msg, status);

@@ -64,6 +64,16 @@ void m0_lnet__send_step(struct m0_lnet_engine *eng)
 
 /* -- credits --------------------------------------------------------------- */
 
+/** Makes all of a payload memory if the driver takes no pipes. False: it failed. */
+static __attribute__((__cold__, __noinline__)) bool pipe_fits(
+	struct m0_lnet_msg *msg)
+{
+	struct m0_lnd_pipe *pipe = msg->msg_tx.mtx_lnd.ltx_pipe;
+
+	return msg->msg_tx.mtx_ni->lni_lnd.ldn_splices ||
+	       pipe->lnp_ops->lpx_flush(pipe, &msg->msg_payload) == 0;
+}
+
 /** Passes the message to the driver. */
 static void msg_xmit(struct m0_lnet_msg *msg)
 {
@@ -83,8 +93,12 @@ static void msg_xmit(struct m0_lnet_msg *msg)
 		M0_SET0(&tx->ltx_payload);
 	else
 		tx->ltx_payload = msg->msg_payload;
-	if (M0_LIKELY(!msg->msg_tx.mtx_is_forward))
+	if (M0_LIKELY(!msg->msg_tx.mtx_is_forward)) {
 		tx->ltx_there = tx->ltx_payload.lpy_bytes;
+	} else if (tx->ltx_pipe != NULL && !pipe_fits(msg)) {
+		m0_lnet__tx_done(tx, -EIO, M0_LND_LOCAL_ERROR);
+		return;
+	}
 	tx->ltx_is_answer = msg->msg_tx.mtx_is_answer;
 	tx->ltx_sink = hdr->lhd_type == M0_LNET_GET ? &msg->msg_payload : NULL;
 	m0_probe_lnet_send(msg->msg_tx.mtx_ni->lni_text,

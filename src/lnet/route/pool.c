@@ -4,8 +4,13 @@
 enum {
 	SMALL_BYTES = 4096,
 	/** Least size of a pool: half of it is for one peer. */
-	BUFFERS_MIN = 2
+	BUFFERS_MIN = 2,
+	/** Most pipes of a router. Their memory is what the system lets a user without
+	 * privileges have. */
+	PIPES_MAX = 64
 };
+/** Time until a pipe is tried to be made after there was none. */
+#define PIPES_NS M0_TIME_ONE_SECOND
 /** After this time a message that has waited for a buffer is not counted on any
  * more: its connection may have ended. Drivers offer such messages more often. */
 #define WAITERS_NS (100 * M0_TIME_ONE_MSEC)
@@ -82,6 +87,54 @@ bool m0_lnet__pool_is_shared_out(const struct m0_lnet_engine *eng,
 
 /* -- buffers --------------------------------------------------------------- */
 
+/** Frees the pipe of a buffer, with what is in it. */
+static void pipe_free(struct m0_lnet_router *router, struct m0_lnet_fwd *fwd)
+{
+	if (fwd->fwd_pipe == NULL)
+		return;
+	M0_PRE(router->lrr_pipes_nr > 0);
+	--router->lrr_pipes_nr;
+	fwd->fwd_pipe->lnp_ops->lpx_free(fwd->fwd_pipe);
+	fwd->fwd_pipe = NULL;
+}
+
+/** Makes the pipe ready for the next message. One with bytes of this message in it
+ * is of no more use. */
+static void pipe_reset(struct m0_lnet_router *router, struct m0_lnet_fwd *fwd)
+{
+	struct m0_lnd_pipe *pipe = fwd->fwd_pipe;
+
+	if (M0_LIKELY(pipe == NULL))
+		return;
+	if (pipe->lnp_gone < pipe->lnp_bytes) {
+		pipe_free(router, fwd);
+		return;
+	}
+	pipe->lnp_at = 0;
+	pipe->lnp_bytes = 0;
+	pipe->lnp_gone = 0;
+	pipe->lnp_closed = false;
+}
+
+struct m0_lnd_pipe *m0_lnet__fwd_pipe(struct m0_lnet_engine  *eng,
+				      struct m0_lnet_fwd     *fwd,
+				      const struct m0_lnd_ni *ni)
+{
+	struct m0_lnet_router *router = m0_lnet__router(eng);
+	struct m0_lnd         *lnd = ni->ldn_lnd;
+
+	M0_PRE(fwd->fwd_pool == M0_LNET_POOL_LARGE && ni->ldn_splices);
+	if (fwd->fwd_pipe != NULL || router->lrr_pipes_nr >= PIPES_MAX ||
+	    eng->le_now < router->lrr_pipes_at)
+		return fwd->fwd_pipe;
+	fwd->fwd_pipe = lnd->ld_ops->ldo_pipe_new(lnd, fwd->fwd_bytes);
+	if (fwd->fwd_pipe != NULL)
+		++router->lrr_pipes_nr;
+	else
+		router->lrr_pipes_at = m0_time_add(eng->le_now, PIPES_NS);
+	return fwd->fwd_pipe;
+}
+
 static void fwd_free(struct m0_lnet_router *router, struct m0_lnet_fwd *fwd)
 {
 	struct m0_lnet_pool_state *pool = &router->lrr_pools[fwd->fwd_pool];
@@ -90,6 +143,7 @@ static void fwd_free(struct m0_lnet_router *router, struct m0_lnet_fwd *fwd)
 	M0_PRE(router->lrr_bytes >= fwd->fwd_bytes);
 	--pool->plt_nr;
 	router->lrr_bytes -= fwd->fwd_bytes;
+	pipe_free(router, fwd);
 	m0_free(fwd->fwd_addr);
 	m0_free(fwd);
 }
@@ -155,6 +209,7 @@ void m0_lnet__fwd_put(struct m0_lnet_engine *eng, struct m0_lnet_fwd *fwd)
 	M0_PRE(pool->plt_used_nr > 0 && fwd->fwd_to == NULL);
 	m0_list_del(&fwd->fwd_link);
 	--pool->plt_used_nr;
+	pipe_reset(router, fwd);
 	if (is_off(router) || pool->plt_nr > pool->plt_limit)
 		fwd_free(router, fwd);
 	else
@@ -209,6 +264,10 @@ void m0_lnet_engine_routing_get(const struct m0_lnet_engine *eng,
 	ret->lgi_cut_through = eng->le_cfg.lec_route.lrc_cut_through;
 	ret->lgi_cuts_nr = router->lrr_cuts_nr;
 	ret->lgi_cuts_broken_nr = router->lrr_cuts_broken_nr;
+	ret->lgi_splice = eng->le_cfg.lec_route.lrc_splice;
+	ret->lgi_pipes_nr = router->lrr_pipes_nr;
+	ret->lgi_spliced_nr = router->lrr_spliced_nr;
+	ret->lgi_spliced_bytes = router->lrr_spliced_bytes;
 	for (i = 0; i < M0_LNET_POOLS_NR; ++i) {
 		pool = &router->lrr_pools[i];
 		ret->lgi_pools[i] = (struct m0_lnet_pool_info){

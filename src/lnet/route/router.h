@@ -36,6 +36,9 @@ struct m0_lnet_fwd {
 	void            *fwd_addr;
 	m0_bcount_t      fwd_bytes;
 	struct m0_bufvec fwd_vec;
+	/** The buffer's pipe, made on need and kept; empty while the buffer is not
+	 * in use. */
+	struct m0_lnd_pipe *fwd_pipe;
 };
 
 struct m0_lnet_pool_state {
@@ -70,6 +73,12 @@ struct m0_lnet_router {
 	uint64_t lrr_loops_nr;
 	uint64_t lrr_cuts_nr;
 	uint64_t lrr_cuts_broken_nr;
+	uint64_t lrr_spliced_nr;
+	uint64_t lrr_spliced_bytes;
+	/** Buffers with a pipe, and when the next pipe may be made: there was none
+	 * to be had before. */
+	unsigned  lrr_pipes_nr;
+	m0_time_t lrr_pipes_at;
 	/** Time when router credits may be returned next, without which there
 	 * are none. */
 	m0_time_t lrr_return_at;
@@ -99,6 +108,11 @@ enum m0_lnet_pool m0_lnet__pool_for(m0_bcount_t bytes);
 struct m0_lnet_fwd *m0_lnet__fwd_get(struct m0_lnet_engine *eng,
 				     enum m0_lnet_pool pool, bool waited);
 void m0_lnet__fwd_put(struct m0_lnet_engine *eng, struct m0_lnet_fwd *fwd);
+/** Returns the pipe of a large buffer, made by the driver of `ni` if the buffer has
+ * none; NULL: there is none to be had. */
+struct m0_lnd_pipe *m0_lnet__fwd_pipe(struct m0_lnet_engine  *eng,
+				      struct m0_lnet_fwd     *fwd,
+				      const struct m0_lnd_ni *ni);
 /** Returns true if no more messages to the peer of this next hop may take a buffer
  * now. */
 bool m0_lnet__pool_is_shared_out(const struct m0_lnet_engine *eng,

@@ -31,6 +31,7 @@ static void each_tunable_has_its_name_and_range(void **state)
 		[M0_LNET_TUNE_HEALTH_SENSITIVITY] = { "health_sensitivity", 100,
 						      0, 1000 },
 		[M0_LNET_TUNE_CUT_THROUGH] = { "cut_through", 0, 0, 1 },
+		[M0_LNET_TUNE_SPLICE] = { "splice", 0, 0, 1 },
 		[M0_LNET_TUNE_RECOVERY_LIMIT] = { "recovery_limit", 0, 0,
 						  86400 },
 		[M0_LNET_TUNE_MAX_RECOVERY_PING_INTERVAL] = { "max_recovery_ping_interval",
