@@ -64,7 +64,7 @@ struct bench_case {
 enum {
 	/** Programs end after so long, whatever happens. */
 	BENCH_ALARM_S = 60,
-	BENCH_CASES_MAX = 8,
+	BENCH_CASES_MAX = 10,
 	BENCH_BATCH_MAX = 8,
 	BENCH_SLICES_MAX = 400
 };

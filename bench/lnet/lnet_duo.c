@@ -367,7 +367,7 @@ static void slots_init(struct bench_duo *d, unsigned at)
 static struct bench_duo *duo_open(enum bench_drive     drive,
 				  struct bench_worker *worker, enum bench_op op,
 				  size_t bytes, unsigned flight,
-				  unsigned credits, bool far, bool cut)
+				  unsigned credits, bool far, unsigned router)
 {
 	static unsigned   serial;
 	struct bench_duo *d = bench_huge(sizeof(*d));
@@ -384,7 +384,7 @@ static struct bench_duo *duo_open(enum bench_drive     drive,
 	d->d_serial = serial++;
 	d->d_far = far;
 	if (far)
-		bench_router_start(d->d_serial, credits, cut);
+		bench_router_start(d->d_serial, credits, router);
 	sem_init(&d->d_over, 0, 0);
 	node_open(d, 0);
 	node_open(d, 1);
@@ -400,17 +400,17 @@ struct bench_duo *bench_duo_open(enum bench_drive     drive,
 				 size_t bytes, unsigned flight,
 				 unsigned credits)
 {
-	return duo_open(drive, worker, op, bytes, flight, credits, false,
-			false);
+	return duo_open(drive, worker, op, bytes, flight, credits, false, 0);
 }
 
 struct bench_duo *bench_duo_open_far(enum bench_drive     drive,
 				     struct bench_worker *worker,
 				     enum bench_op op, size_t bytes,
 				     unsigned flight, unsigned credits,
-				     bool cut)
+				     unsigned router)
 {
-	return duo_open(drive, worker, op, bytes, flight, credits, true, cut);
+	return duo_open(drive, worker, op, bytes, flight, credits, true,
+			router);
 }
 
 static void compare(struct bench_duo *d)

@@ -30,6 +30,12 @@ enum bench_op {
 	BENCH_GET
 };
 
+/** Switches of a router, for a mask. */
+enum {
+	BENCH_ROUTER_CUT = 1,
+	BENCH_ROUTER_SPLICE = 2
+};
+
 struct bench_duo;
 
 /** @param credits  lc_peer_credits; 0: the default. */
@@ -39,12 +45,12 @@ struct bench_duo *bench_duo_open(enum bench_drive     drive,
 				 unsigned credits);
 /** Two nodes on different networks, with a router in a process of its own between
  * them, which ends with this one.
- * @param cut  the router has cut-through. */
+ * @param router  mask of its switches. */
 struct bench_duo *bench_duo_open_far(enum bench_drive     drive,
 				     struct bench_worker *worker,
 				     enum bench_op op, size_t bytes,
 				     unsigned flight, unsigned credits,
-				     bool cut);
+				     unsigned router);
 /** Nodes that are opened from now on connect through shared memory, or over TCP. */
 void bench_duo_same_host(bool on);
 /** Compares, closes. */
@@ -85,7 +91,7 @@ struct bench_case bench_raw_case(struct bench_raw *raw, const char *name,
  * program.
  * @param credits  lc_peer_credits; 0: the default.
  */
-void bench_router_start(unsigned serial, unsigned credits, bool cut);
+void bench_router_start(unsigned serial, unsigned credits, unsigned router);
 struct raw_end;
 /** Two `ends` with a relay between them: another process of this program. */
 void bench_relay_start(struct raw_end *ends, size_t bytes);

@@ -52,7 +52,7 @@ static void ready(void)
 
 /* ------------------------------------------------------------------ router -- */
 
-void bench_router_start(unsigned serial, unsigned credits, bool cut)
+void bench_router_start(unsigned serial, unsigned credits, unsigned router)
 {
 	char  text[5][24];
 	char  name[] = "lnetvia";
@@ -66,7 +66,7 @@ void bench_router_start(unsigned serial, unsigned credits, bool cut)
 	/* A router polls as long as nobody else wants its processor. */
 	snprintf(text[3], sizeof(text[3]), "%llu",
 		 (unsigned long long)bench_opt.o_spin_ns);
-	snprintf(text[4], sizeof(text[4]), "%d", cut ? 1 : 0);
+	snprintf(text[4], sizeof(text[4]), "%u", router);
 	start(args);
 }
 
@@ -90,7 +90,9 @@ static void router(char **argv)
 	cfg.lc_src_port_max = 0;
 	cfg.lc_src_port_min = 0;
 	cfg.lc_routing.lgc_on = true;
-	cfg.lc_routing.lgc_cut_through = atoi(argv[6]) != 0;
+	cfg.lc_routing.lgc_cut_through = (atoi(argv[6]) & BENCH_ROUTER_CUT) !=
+					 0;
+	cfg.lc_routing.lgc_splice = (atoi(argv[6]) & BENCH_ROUTER_SPLICE) != 0;
 	if (m0_lnet_open(&lnet, &cfg, why) != 0)
 		bench_die("router: %s", why);
 	ready();

@@ -14,8 +14,8 @@ static const char usage[] =
 	"lnetvia [-t SLICE_S] [-n SLICES] [-c CPU,CPU] [-s SPIN_NS] TEST\n"
 	"  ping                64 B one way, polled: direct, via\n"
 	"  rate FLIGHT         64 B PUTs, nodes with threads: direct, via\n"
-	"  bulk BYTES FLIGHT   relay; put, get without and with cut-through;\n"
-	"                      nodes with threads\n";
+	"  bulk BYTES FLIGHT   relay; put, get without and with cut-through, splice,\n"
+	"                      and both; nodes with threads\n";
 
 enum {
 	MSG_BYTES = 64
@@ -27,7 +27,7 @@ static void do_ping(void)
 {
 	struct bench_worker *w = bench_worker_start(bench_opt.o_cpu[1]);
 	struct bench_duo    *via = bench_duo_open_far(
-		   BENCH_TURNS, NULL, BENCH_PING, MSG_BYTES, 1, 0, false);
+		   BENCH_TURNS, NULL, BENCH_PING, MSG_BYTES, 1, 0, 0);
 	struct bench_duo *direct =
 		bench_duo_open(BENCH_POLLED, w, BENCH_PING, MSG_BYTES, 1, 0);
 	struct bench_case c[] = { bench_duo_case(direct, "direct"),
@@ -40,9 +40,8 @@ static void do_ping(void)
 
 static void do_rate(unsigned flight)
 {
-	struct bench_duo *via = bench_duo_open_far(BENCH_THREADS, NULL,
-						   BENCH_PUT, MSG_BYTES, flight,
-						   flight, false);
+	struct bench_duo *via = bench_duo_open_far(
+		BENCH_THREADS, NULL, BENCH_PUT, MSG_BYTES, flight, flight, 0);
 	struct bench_duo *direct = bench_duo_open(
 		BENCH_THREADS, NULL, BENCH_PUT, MSG_BYTES, flight, flight);
 	struct bench_case c[] = { bench_duo_case(direct, "direct"),
@@ -58,11 +57,19 @@ static void do_bulk(size_t bytes, unsigned flight)
 	static const struct {
 		const char   *name;
 		enum bench_op op;
-		bool          cut;
-	} ways[] = { { "put", BENCH_PUT_ACK, false },
-		     { "get", BENCH_GET, false },
-		     { "put-cut", BENCH_PUT_ACK, true },
-		     { "get-cut", BENCH_GET, true } };
+		unsigned      router;
+	} ways[] = {
+		{ "put", BENCH_PUT_ACK, 0 },
+		{ "get", BENCH_GET, 0 },
+		{ "put-cut", BENCH_PUT_ACK, BENCH_ROUTER_CUT },
+		{ "get-cut", BENCH_GET, BENCH_ROUTER_CUT },
+		{ "put-splice", BENCH_PUT_ACK, BENCH_ROUTER_SPLICE },
+		{ "get-splice", BENCH_GET, BENCH_ROUTER_SPLICE },
+		{ "put-both", BENCH_PUT_ACK,
+		  BENCH_ROUTER_CUT | BENCH_ROUTER_SPLICE },
+		{ "get-both", BENCH_GET,
+		  BENCH_ROUTER_CUT | BENCH_ROUTER_SPLICE },
+	};
 	struct bench_raw *r =
 		bench_raw_open_relayed(BENCH_HEAD_BYTES + bytes, flight);
 	struct bench_duo *duos[ARRAY_SIZE(ways)];
@@ -72,7 +79,7 @@ static void do_bulk(size_t bytes, unsigned flight)
 	c[0] = bench_raw_case(r, "relay", false);
 	for (i = 0; i < ARRAY_SIZE(ways); ++i) {
 		duos[i] = bench_duo_open_far(BENCH_THREADS, NULL, ways[i].op,
-					     bytes, flight, 0, ways[i].cut);
+					     bytes, flight, 0, ways[i].router);
 		c[i + 1] = bench_duo_case(duos[i], ways[i].name);
 	}
 	bench_turns(c, ARRAY_SIZE(c));
