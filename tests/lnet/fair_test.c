@@ -459,8 +459,7 @@ static struct m0_lnet_routing_info routing(void)
 	return info;
 }
 
-/* Two servers that never read take all large buffers of the router, each half of them,
- * for three minutes. Every message ends, and the router is as before. */
+/* Two servers that never read take both large buffers of the router, for three minutes. Every message ends, and the router is as before. */
 static void pool_exhausted_for_minutes_is_whole_again(void **state)
 {
 	const struct story         *which = *state;
@@ -542,11 +541,14 @@ int main(void)
 	/* Client 0 has credits for all buffers: each next hop may take half. */
 	static const struct story few_large = { LARGE_BYTES, 16, 32, 16, 1 };
 	static const struct story few_small = { SMALL_BYTES, 16, 32, 16, 1 };
-	/* Two next hops may take all buffers: client 0 has credits for half. */
+	/* Client 0 has credits for half of the buffers. */
 	static const struct story two_large = { LARGE_BYTES, 16, 8, 16, 2 };
 	static const struct story two_small = { SMALL_BYTES, 16, 8, 16, 2 };
+	/* Client 0 has credits for all: two next hops leave a quarter. */
+	static const struct story half_large = { LARGE_BYTES, 16, 32, 16, 2 };
+	static const struct story half_small = { SMALL_BYTES, 16, 32, 16, 2 };
 	/* Neither limit leaves a buffer. */
-	static const struct story all_large = { LARGE_BYTES, 16, 32, 1, 2 };
+	static const struct story all_large = { LARGE_BYTES, 2, 32, 1, 2 };
 	static const struct story modest_large = { LARGE_BYTES, 0, 0, 1, 0 };
 	static const struct story modest_small = { SMALL_BYTES, 0, 0, 1, 0 };
 	const struct CMUnitTest   tests[] = {
@@ -556,6 +558,8 @@ int main(void)
 		  ROW(stalled_server_leaves_others_their_share, &few_small),
 		  ROW(stalled_server_leaves_others_their_share, &two_large),
 		  ROW(stalled_server_leaves_others_their_share, &two_small),
+		  ROW(stalled_server_leaves_others_their_share, &half_large),
+		  ROW(stalled_server_leaves_others_their_share, &half_small),
 		  ROW(pool_exhausted_for_minutes_is_whole_again, &all_large),
 		  ROW(flood_leaves_others_their_share, &modest_large),
 		  ROW(flood_leaves_others_their_share, &modest_small),

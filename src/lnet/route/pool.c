@@ -71,18 +71,19 @@ bool m0_lnet__pool_is_shared_out(const struct m0_lnet_engine *eng,
 				 enum m0_lnet_pool            pool,
 				 const struct m0_lnet_lpni   *to)
 {
-	uint32_t limit = m0_lnet__router(eng)->lrr_pools[pool].plt_limit;
-	uint32_t nr = 0;
+	const struct m0_lnet_pool_state *state =
+		&m0_lnet__router(eng)->lrr_pools[pool];
+	uint32_t                   nr = 0;
 	const struct m0_lnet_lpni *lpni;
 
-	M0_PRE(limit >= BUFFERS_MIN);
+	M0_PRE(state->plt_limit >= BUFFERS_MIN);
 	if (to == NULL)
 		return false;
 	/* A peer has at most 64 NIDs, and few have more than two. */
 	m0_list_for_each_entry(&to->lpn_peer->lpe_lpnis, lpni,
 			       struct m0_lnet_lpni, lpn_link)
 		nr += lpni->lpn_fwds_to[pool];
-	return nr >= limit / 2;
+	return nr >= state->plt_limit / 2 || nr >= credits(state);
 }
 
 /* -- buffers --------------------------------------------------------------- */

@@ -5,11 +5,11 @@
  * A message that is forwarded has a buffer from its header to the end of its
  * transmission. Buffers are allocated on need and kept; without routing there are
  * none. A peer NI takes at most its router credits, and the messages to one peer at
- * most half of a pool, by whichever of its NIDs they go. So in a pool of two buffers
- * or more, one peer that never reads leaves half of the buffers to messages for other
- * peers, and two routers that forward to each other have buffers for both directions.
- * Several such peers, or senders that have more credits together than the pool has
- * buffers, can take all buffers: then the time-outs of flow/forward.c and of the
+ * most half of a pool, by whichever of its NIDs they go, and fewer than are free. So
+ * one peer that never reads leaves half of the buffers to messages for other peers, a
+ * second one a quarter, and so on; and two routers that forward to each other have
+ * buffers for both directions. Many such peers, or senders whose next hops are not
+ * known as peers, can take all buffers: then the time-outs of flow/forward.c and of the
  * driver free them.
  */
 #ifndef M0_SRC_LNET_ROUTER_H
@@ -114,7 +114,7 @@ struct m0_lnd_pipe *m0_lnet__fwd_pipe(struct m0_lnet_engine  *eng,
 				      struct m0_lnet_fwd     *fwd,
 				      const struct m0_lnd_ni *ni);
 /** Returns true if no more messages to the peer of this next hop may take a buffer
- * now. */
+ * now: it has half of the pool, or as many buffers as are free. */
 bool m0_lnet__pool_is_shared_out(const struct m0_lnet_engine *eng,
 				 enum m0_lnet_pool            pool,
 				 const struct m0_lnet_lpni   *to);

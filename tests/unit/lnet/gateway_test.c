@@ -384,6 +384,30 @@ static void far_nid_of_a_gateway_is_reached_by_its_near_one(void **state)
 	}
 }
 
+/* Without discovery the node does not know that both NIDs are of one peer, unless the
+ * user says so. */
+static void far_nid_is_reached_without_discovery_if_it_was_added(void **state)
+{
+	struct m0_lnet_engine_cfg cfg = cfg_plain();
+	struct m0_lnet_nid        near = pair_nid("10.0.0.2@tcp");
+	struct m0_lnet_probe      probe = { .pr_kind = M0_LNET_PING,
+					    .pr_nid = pair_nid("10.1.0.2@tcp1"),
+					    .pr_self = m0_lnet_nid_any,
+					    .pr_timeout_ms = 1000 };
+
+	(void)state;
+	assert_false(cfg.lec_discovery);
+	line_open(&cfg);
+	assert_int_equal(m0_lnet_engine_peer_add(one->pno_engine, &near,
+						 &probe.pr_nid, 1, true),
+			 0);
+	m0_list_link_init(&probe.pr_link);
+	m0_lnet_engine_probe(one->pno_engine, &probe);
+	pair_run(pair, 1100);
+	assert_int_equal(probe.pr_status, 0);
+	assert_int_equal(two->pno_proto_errors_nr, 0);
+}
+
 static void hops_of_one_demand_the_far_interface(void **state)
 {
 	(void)state;
@@ -560,6 +584,8 @@ int main(void)
 		STORY_BARE(far_interface_that_is_not_kept_is_unknown),
 		STORY_BARE(gateway_is_not_taken_over),
 		STORY_BARE(far_nid_of_a_gateway_is_reached_by_its_near_one),
+		STORY_BARE(
+			far_nid_is_reached_without_discovery_if_it_was_added),
 		STORY_BARE(hops_of_one_demand_the_far_interface),
 		STORY_BARE(second_route_by_a_gateway_is_checked_at_once),
 		STORY_BARE(route_is_checked_before_use_if_so_configured),

@@ -74,10 +74,61 @@ static void sender_that_is_slow_does_not_block_the_next_hop(void **state)
 	assert_int_equal(events_nr(node(2), M0_LNET_EV_PUT), 2);
 }
 
+/** Takes as many small buffers as messages to this next hop may have. */
+static unsigned buffers_take(const char *hop, struct m0_lnet_fwd **fwds)
+{
+	struct m0_lnet_lpni *lpni = lpni_of(two, hop);
+	unsigned             nr = 0;
+
+	while (!m0_lnet__pool_is_shared_out(two->pno_engine, M0_LNET_POOL_SMALL,
+					    lpni)) {
+		fwds[nr] = m0_lnet__fwd_get(two->pno_engine, M0_LNET_POOL_SMALL,
+					    false);
+		assert_non_null(fwds[nr++]);
+		++lpni->lpn_fwds_to[M0_LNET_POOL_SMALL];
+	}
+	return nr;
+}
+
+static void buffers_put(const char *hop, struct m0_lnet_fwd **fwds, unsigned nr)
+{
+	for (; nr > 0; --nr) {
+		--lpni_of(two, hop)->lpn_fwds_to[M0_LNET_POOL_SMALL];
+		m0_lnet__fwd_put(two->pno_engine, *fwds++);
+	}
+}
+
+/* "Pool exhaustion": servers that never read, one after another, take half of what
+ * the others have left, and never all of it. */
+static void stuck_peers_leave_buffers_to_others(void **state)
+{
+	struct m0_lnet_engine_cfg cfg = cfg_plain();
+	struct m0_lnet_fwd       *fwds[3][16];
+
+	(void)state;
+	cfg.lec_route.lrc_buffers[M0_LNET_POOL_SMALL] = 16;
+	line_open(&cfg);
+	nids(2, "10.1.0.4@tcp1 10.1.0.5@tcp1");
+	put_to(two, "10.1.0.3@tcp1", 8);
+	put_to(two, "10.1.0.4@tcp1", 8);
+	put_to(two, "10.1.0.5@tcp1", 8);
+	pair_settle(pair);
+	assert_int_equal(buffers_take("10.1.0.3@tcp1", fwds[0]), 8);
+	assert_int_equal(buffers_take("10.1.0.4@tcp1", fwds[1]), 4);
+	assert_int_equal(buffers_take("10.1.0.5@tcp1", fwds[2]), 2);
+	/* One that has more than its share by now gets its share. */
+	buffers_put("10.1.0.3@tcp1", fwds[0], 8);
+	assert_int_equal(buffers_take("10.1.0.3@tcp1", fwds[0]), 5);
+	buffers_put("10.1.0.3@tcp1", fwds[0], 5);
+	buffers_put("10.1.0.4@tcp1", fwds[1], 4);
+	buffers_put("10.1.0.5@tcp1", fwds[2], 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		STORY_BARE(server_that_is_dead_does_not_stop_the_others),
+		STORY_BARE(stuck_peers_leave_buffers_to_others),
 		STORY_BARE(sender_that_is_slow_does_not_block_the_next_hop),
 	};
 
