@@ -180,7 +180,7 @@ static int open_attached(struct m0_lnet **ret, const struct m0_lnet_cfg *cfg,
 		rc = m0_attach_open(&atd->atd_att, *path == 0 ? NULL : path,
 				    NULL, answer_until(), text);
 		if (rc == 0) {
-			m0_os_regions_share();
+			m0_os_regions_share(M0_OS_SHARE_WRITE);
 			rc = front_open(ret, cfg, atd);
 			if (rc != 0)
 				(void)snprintf(text, sizeof text,

@@ -27,9 +27,11 @@ struct arena_region {
 	char               *ar_base;
 	size_t              ar_bytes;
 	/** Descriptor of memory that others can map; -1. */
-	int      ar_fd;
-	uint32_t ar_free_nr;
-	uint64_t ar_used[PAGES_NR / WORD_BITS];
+	int              ar_fd;
+	enum m0_os_share ar_share;
+	uint64_t         ar_id;
+	uint32_t         ar_free_nr;
+	uint64_t         ar_used[PAGES_NR / WORD_BITS];
 	/** Pages of the run that begins here. */
 	uint16_t ar_run[PAGES_NR];
 };
@@ -40,8 +42,11 @@ static struct m0_list        regions;
 static struct arena_region **by_base;
 static size_t                regions_nr;
 static size_t                regions_max;
-/* Regions are made of memory that others can map. */
-static bool regions_are_shared;
+/* Rights of others to the regions that are made. */
+static enum m0_os_share regions_share;
+static uint64_t         regions_made;
+static uint64_t         regions_gone;
+static struct m0_list   watches;
 
 static bool is_used(const struct arena_region *re, uint32_t page)
 {
@@ -155,16 +160,36 @@ static struct arena_region *region_make(size_t bytes)
 		return NULL;
 	re->ar_bytes = m0_align(bytes, REGION_BYTES);
 	re->ar_fd = -1;
-	re->ar_base =
-		m0_os__regions_are_shared()
-			? m0_os__region_alloc_shared(re->ar_bytes, &re->ar_fd)
-			: m0_os_region_alloc(re->ar_bytes);
+	re->ar_share = m0_os__regions_share();
+	re->ar_id = ++regions_made;
+	re->ar_base = re->ar_share == M0_OS_SHARE_NONE
+			      ? m0_os_region_alloc(re->ar_bytes)
+			      : m0_os__region_alloc_shared(
+					re->ar_bytes,
+					re->ar_share == M0_OS_SHARE_WRITE,
+					&re->ar_fd);
 	if (re->ar_base == NULL || !region_enter(re)) {
 		memory_free(re);
 		free(re);
 		return NULL;
 	}
 	return re;
+}
+
+/* The list is empty until somebody has watched. */
+static void gone_tell(void)
+{
+	struct m0_list_link *link;
+
+	__atomic_add_fetch(&regions_gone, 1, __ATOMIC_SEQ_CST);
+	if (watches.l_head.ll_next == NULL)
+		return;
+	m0_list_for_each(&watches, link) {
+		struct m0_os_region_watch *watch =
+			container_of(link, struct m0_os_region_watch, orw_link);
+
+		watch->orw_gone(watch);
+	}
 }
 
 static void region_free(struct arena_region *re)
@@ -178,6 +203,7 @@ static void region_free(struct arena_region *re)
 	m0_list_link_fini(&re->ar_link);
 	memory_free(re);
 	free(re);
+	gone_tell();
 	/* Free the table with the last region. */
 	if (--regions_nr == 0) {
 		free(by_base);
@@ -189,7 +215,7 @@ static void region_free(struct arena_region *re)
 /* Memory that others cannot map is given to nobody any more once it is to be shared. */
 static bool is_usable(const struct arena_region *re)
 {
-	return re->ar_fd >= 0 || !m0_os__regions_are_shared();
+	return re->ar_share >= m0_os__regions_share();
 }
 
 /* Take a run from a region that has one, else from a new region. */
@@ -289,14 +315,17 @@ bool m0_os_region_of(const void *addr, void **ret_base, size_t *ret_bytes)
 	return re != NULL;
 }
 
-void m0_os_regions_share(void)
+void m0_os_regions_share(enum m0_os_share share)
 {
-	__atomic_store_n(&regions_are_shared, true, __ATOMIC_RELEASE);
+	m0_mutex_lock(&arena_lock);
+	if (share > regions_share)
+		__atomic_store_n(&regions_share, share, __ATOMIC_RELEASE);
+	m0_mutex_unlock(&arena_lock);
 }
 
-bool m0_os__regions_are_shared(void)
+enum m0_os_share m0_os__regions_share(void)
 {
-	return __atomic_load_n(&regions_are_shared, __ATOMIC_ACQUIRE);
+	return __atomic_load_n(&regions_share, __ATOMIC_ACQUIRE);
 }
 
 int m0_os_region_fd(const void *base)
@@ -306,7 +335,61 @@ int m0_os_region_fd(const void *base)
 
 	m0_mutex_lock(&arena_lock);
 	re = region_of(base);
-	fd = re == NULL || re->ar_base != base ? -1 : re->ar_fd;
+	fd = re == NULL || re->ar_base != base ||
+			     re->ar_share != M0_OS_SHARE_WRITE
+		     ? -1
+		     : re->ar_fd;
 	m0_mutex_unlock(&arena_lock);
 	return fd;
+}
+
+bool m0_os_region_read(const void *addr, struct m0_os_region *ret)
+{
+	struct arena_region *re;
+	bool                 found;
+
+	m0_mutex_lock(&arena_lock);
+	re = region_of(addr);
+	found = re != NULL && re->ar_share == M0_OS_SHARE_READ;
+	if (found)
+		*ret = (struct m0_os_region){ .org_base = re->ar_base,
+					      .org_bytes = re->ar_bytes,
+					      .org_id = re->ar_id,
+					      .org_fd = re->ar_fd };
+	m0_mutex_unlock(&arena_lock);
+	return found;
+}
+
+bool m0_os_region_is(const struct m0_os_region *region)
+{
+	struct arena_region *re;
+	bool                 is;
+
+	m0_mutex_lock(&arena_lock);
+	re = region_of(region->org_base);
+	is = re != NULL && re->ar_id == region->org_id;
+	m0_mutex_unlock(&arena_lock);
+	return is;
+}
+
+uint64_t m0_os_regions_gone(void)
+{
+	return __atomic_load_n(&regions_gone, __ATOMIC_SEQ_CST);
+}
+
+void m0_os_regions_watch(struct m0_os_region_watch *watch)
+{
+	m0_list_link_init(&watch->orw_link);
+	m0_mutex_lock(&arena_lock);
+	if (watches.l_head.ll_next == NULL)
+		m0_list_init(&watches);
+	m0_list_add_tail(&watches, &watch->orw_link);
+	m0_mutex_unlock(&arena_lock);
+}
+
+void m0_os_regions_unwatch(struct m0_os_region_watch *watch)
+{
+	m0_mutex_lock(&arena_lock);
+	m0_list_del(&watch->orw_link);
+	m0_mutex_unlock(&arena_lock);
 }

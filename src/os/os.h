@@ -328,18 +328,61 @@ void m0_os_region_free(void *region, size_t bytes);
  */
 bool m0_os_region_of(const void *addr, void **ret_base, size_t *ret_bytes);
 
+/** Rights of other processes to the regions of the allocator. */
+enum m0_os_share {
+	M0_OS_SHARE_NONE,
+	/** A process that gets the descriptor of a region can only read it. */
+	M0_OS_SHARE_READ,
+	/** Such a process can write, too. */
+	M0_OS_SHARE_WRITE
+};
+
 /**
- * From now on the allocator makes its regions of memory that another process can map, too.
- * A child process then shares them with its parent. There is no way back.
+ * From now on the allocator makes its regions of memory that another process can map, too,
+ * with the most rights that anybody has asked for. A child process then shares them with
+ * its parent. There is no way back.
  */
-void m0_os_regions_share(void);
+void m0_os_regions_share(enum m0_os_share share);
 /**
- * The descriptor of a region that another process can map: sealed against shrinking, and
- * closed with the region.
+ * The descriptor of a region that another process can map and write: sealed against
+ * shrinking, and closed with the region.
  * @param base  of m0_os_region_of().
- * @return -1: the region was made before m0_os_regions_share().
+ * @return -1: the region was made before m0_os_regions_share(M0_OS_SHARE_WRITE).
  */
 int m0_os_region_fd(const void *base);
+
+/** A region that other processes can read, and not write. */
+struct m0_os_region {
+	char  *org_base;
+	size_t org_bytes;
+	/** Number that no other region has or had. */
+	uint64_t org_id;
+	/** Closed with the region. */
+	int org_fd;
+};
+
+/**
+ * Finds the region of some memory that is in use.
+ * @return false if other processes cannot map it, or could write it.
+ */
+bool m0_os_region_read(const void *addr, struct m0_os_region *ret);
+/** Is the region still there? */
+bool m0_os_region_is(const struct m0_os_region *region);
+/** Returns how many regions have gone back to the system, ever. A thread that has got
+ * memory sees the count of all regions that were there before. */
+uint64_t m0_os_regions_gone(void);
+
+/** An object that waits for regions to go back to the system. */
+struct m0_os_region_watch {
+	/** Called by the thread that frees the memory, under a lock: it neither blocks nor
+	 * allocates. */
+	void (*orw_gone)(struct m0_os_region_watch *watch);
+	struct m0_list_link orw_link;
+};
+
+void m0_os_regions_watch(struct m0_os_region_watch *watch);
+/** Any number of times. No call comes after it. */
+void m0_os_regions_unwatch(struct m0_os_region_watch *watch);
 /** Keeps the whole pages in a range out of core dumps, or lets them in. */
 void m0_os_dump_set(void *addr, size_t bytes, bool dump);
 

@@ -29,7 +29,7 @@ static const bool uses_regions = true;
 static bool is_of_region(unsigned shift)
 {
 	return shift >= REGION_SHIFT_MIN &&
-	       (uses_regions || m0_os__regions_are_shared());
+	       (uses_regions || m0_os__regions_share() != M0_OS_SHARE_NONE);
 }
 
 /* Aligned memory that is mapped by itself; malloc() does the same for itself. */

@@ -57,11 +57,11 @@ extern const struct m0_alloc_ops m0_os__alloc_ops;
 void m0_os__hooks_install(void);
 
 /** m0_os_region_alloc(), of memory that another process can map. */
-void *m0_os__region_alloc_shared(size_t bytes, int *ret_fd);
+void *m0_os__region_alloc_shared(size_t bytes, bool writable, int *ret_fd);
 /** Zeroed memory out of regions; `shift` is at least that of a page. */
 void *m0_os__arena_alloc(size_t size, unsigned shift);
-/** Was m0_os_regions_share() called? */
-bool m0_os__regions_are_shared(void);
+/** Returns the most rights that m0_os_regions_share() was called with. */
+enum m0_os_share m0_os__regions_share(void);
 /** Returns false if the memory does not belong to the arena. */
 bool m0_os__arena_free(void *data);
 

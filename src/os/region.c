@@ -57,12 +57,16 @@ void *m0_os_region_alloc(size_t bytes)
 	return region_map(bytes, -1);
 }
 
-void *m0_os__region_alloc_shared(size_t bytes, int *ret_fd)
+void *m0_os__region_alloc_shared(size_t bytes, bool writable, int *ret_fd)
 {
 	size_t size = m0_align(max64u(bytes, 1), REGION_ALIGN);
 	int    fd = m0_os_shm_open("colibri-region", size);
 	void  *at = fd < 0 ? NULL : region_map(bytes, fd);
 
+	if (at != NULL && !writable && m0_os_shm_own(fd) != 0) {
+		m0_os_region_free(at, bytes);
+		at = NULL;
+	}
 	if (at == NULL && fd >= 0)
 		(void)close(fd);
 	*ret_fd = at == NULL ? -1 : fd;

@@ -68,6 +68,12 @@ static int mem_seals(enum m0_os_shm_kind kind)
 	}
 }
 
+int m0_os_shm_own(int fd)
+{
+	return fcntl(fd, F_ADD_SEALS, mem_seals(M0_OS_SHM_OWN)) == 0 ? 0
+								     : -errno;
+}
+
 static int mem_fill(int fd, uint64_t bytes, enum m0_os_shm_kind kind,
 		    void **ret)
 {

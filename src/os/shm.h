@@ -39,6 +39,11 @@ enum m0_os_shm_kind {
  */
 int m0_os_shm_open(const char *name, uint64_t bytes);
 /**
+ * Takes the right to write from all mappings of such memory that are not made yet, as
+ * by M0_OS_SHM_OWN.
+ */
+int m0_os_shm_own(int fd);
+/**
  * Makes memory, and maps it.
  * @return a descriptor, or a negative errno
  */

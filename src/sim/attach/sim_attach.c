@@ -484,7 +484,7 @@ int m0_sim_daemon_start(struct m0_sim_daemon **ret, struct m0_lnet *lnet,
 	lists_init();
 	if (daemon_at(path) != NULL)
 		return -EADDRINUSE;
-	m0_os_regions_share();
+	m0_os_regions_share(M0_OS_SHARE_WRITE);
 	before = m0_front_attach_open_set(open_attached);
 	if (before != open_attached)
 		open_before = before;

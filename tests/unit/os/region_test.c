@@ -45,6 +45,65 @@ static void region_is_aligned_and_usable(void **state)
 	m0_os_region_free(NULL, 1);
 }
 
+static unsigned gone_nr;
+
+static void gone(struct m0_os_region_watch *watch)
+{
+	(void)watch;
+	++gone_nr;
+}
+
+/* Other processes can map regions that are made from now on, to read them. */
+static void regions_can_be_read(void **state)
+{
+	struct m0_os_region_watch watch = { .orw_gone = gone };
+	struct m0_os_region       region;
+	struct m0_os_region       again;
+	char                     *before = m0_alloc_aligned(4096, 12);
+	char                     *after;
+	char                     *other;
+	uint64_t                  gone_before;
+
+	(void)state;
+	assert_false(m0_os_region_read(before, &region));
+	m0_os_regions_share(M0_OS_SHARE_READ);
+	after = m0_alloc_aligned(4096, 12);
+	assert_non_null(after);
+	assert_true(m0_os_region_read(after, &region));
+	assert_true(m0_os_region_is(&region));
+	assert_true(after >= region.org_base &&
+		    after + 4096 <= region.org_base + region.org_bytes);
+	assert_int_equal(m0_os_region_fd(region.org_base), -1);
+	other = mmap(NULL, region.org_bytes, PROT_READ, MAP_SHARED,
+		     region.org_fd, 0);
+	assert_ptr_not_equal(other, MAP_FAILED);
+	after[17] = 'x';
+	assert_int_equal(other[after - region.org_base + 17], 'x');
+	assert_int_equal(
+		mprotect(other, region.org_bytes, PROT_READ | PROT_WRITE), -1);
+	assert_ptr_equal(mmap(NULL, region.org_bytes, PROT_WRITE, MAP_SHARED,
+			      region.org_fd, 0),
+			 MAP_FAILED);
+	assert_int_equal(ftruncate(region.org_fd, 0), -1);
+	assert_int_equal(munmap(other, region.org_bytes), 0);
+	/* Another region at the address of one that is gone is not that region. */
+	m0_os_regions_watch(&watch);
+	gone_before = m0_os_regions_gone();
+	m0_free_aligned(after, 4096, 12);
+	assert_int_equal(gone_nr, 1);
+	assert_int_equal(m0_os_regions_gone(), gone_before + 1);
+	assert_false(m0_os_region_is(&region));
+	after = m0_alloc_aligned(4096, 12);
+	assert_true(m0_os_region_read(after, &again));
+	assert_int_not_equal(again.org_id, region.org_id);
+	assert_false(m0_os_region_is(&region));
+	m0_os_regions_unwatch(&watch);
+	m0_os_regions_unwatch(&watch);
+	m0_free_aligned(after, 4096, 12);
+	assert_int_equal(gone_nr, 1);
+	m0_free_aligned(before, 4096, 12);
+}
+
 /* Regions that are made from now on can be mapped once more, and do not shrink. */
 static void regions_are_shared(void **state)
 {
@@ -55,15 +114,20 @@ static void regions_are_shared(void **state)
 	char  *other;
 	int    fd;
 
+	struct m0_os_region region;
+
 	(void)state;
 	assert_non_null(before);
 	/* A sanitizer sees single buffers. */
 	if (m0_os_region_of(before, &base, &bytes))
 		assert_int_equal(m0_os_region_fd(base), -1);
-	m0_os_regions_share();
+	m0_os_regions_share(M0_OS_SHARE_WRITE);
+	/* The most rights count. */
+	m0_os_regions_share(M0_OS_SHARE_READ);
 	after = m0_alloc_aligned(4096, 12);
 	assert_non_null(after);
 	assert_true(m0_os_region_of(after, &base, &bytes));
+	assert_false(m0_os_region_read(after, &region));
 	fd = m0_os_region_fd(base);
 	assert_true(fd >= 0);
 	/* Only the base names a region. */
@@ -309,6 +373,7 @@ int main(void)
 		cmocka_unit_test(region_dump_is_of_whole_pages),
 		cmocka_unit_test(region_absurd_size_is_null),
 		/* For good, so the last. */
+		cmocka_unit_test(regions_can_be_read),
 		cmocka_unit_test(regions_are_shared),
 	};
 
