@@ -341,6 +341,8 @@ struct m0_lnd_ni_info {
 	 * from where the sender had them. */
 	uint64_t ldi_ring_bytes;
 	uint64_t ldi_offer_bytes;
+	/** Copied from a region of that node which this process has mapped. */
+	uint64_t ldi_region_bytes;
 	/** Tunables in effect: connections of each bulk type to a peer, and how
 	 * long a peer may make no progress. 0: the driver has no such. */
 	unsigned ldi_conns_per_peer;

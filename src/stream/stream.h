@@ -11,6 +11,9 @@
  *     in:   stu_in_where  -> bytes are read ->  stu_in_arrived
  *     out:  stu_out_what  -> bytes are written -> stu_out_left
  *
+ * A provider whose peer copies from the memory of the user calls stu_out_passed
+ * when the peer may do so, and stu_out_left when it has.
+ *
  * Streams are a source of a reactor (reactor.h): the provider calls up from the
  * passes and flushes of that reactor, never from a call down. All calls are on
  * the strand of the reactor's node.
@@ -61,6 +64,8 @@ struct m0_stream_counts {
 	 * were copied from where that node had them. */
 	uint64_t stc_ring_bytes;
 	uint64_t stc_offer_bytes;
+	/** Copied from a region of that node which this process has mapped. */
+	uint64_t stc_region_bytes;
 };
 
 /** A stream. The provider embeds it in its own object. */
@@ -143,8 +148,14 @@ struct m0_streams_up {
 	 * @return segments set; 0: nothing.
 	 */
 	unsigned (*stu_out_what)(void *user, struct iovec *iov, unsigned max);
-	/** The stream has taken `nr` bytes of them. @retval <0  as above. */
+	/** The stream has taken `nr` bytes of them, those that were passed before
+	 * others. @retval <0  as above. */
 	int (*stu_out_left)(void *user, size_t nr);
+	/**
+	 * `nr` bytes of them are on their way, and their memory must not change
+	 * until stu_out_left reports them too. stu_out_what continues behind them.
+	 */
+	void (*stu_out_passed)(void *user, size_t nr);
 	/** swa_is_up has changed. */
 	void (*stu_watched)(void *owner, struct m0_stream_watch *watch);
 };

@@ -164,6 +164,7 @@ static void ni_colibri_add(struct json_t                *item,
 	jout_num(object, "fell_back", lnd->ldi_fell_back_nr);
 	jout_num(object, "ring_bytes", lnd->ldi_ring_bytes);
 	jout_num(object, "offer_bytes", lnd->ldi_offer_bytes);
+	jout_num(object, "region_bytes", lnd->ldi_region_bytes);
 }
 
 static void ni_add(struct json_t *list, const struct m0_lnet_ni_info *ni,

@@ -78,13 +78,38 @@ void m0_sock__out_own(struct m0_sock_conn *conn)
 	announce(conn);
 }
 
-/** Is it gone in part? */
+/** Bytes of a message, or of the connection's own words as far as they are made. */
+static m0_bcount_t entry_bytes(const struct m0_sock_conn *conn,
+			       struct m0_list_link       *link)
+{
+	return link == &conn->cn_own.ow_link
+		       ? conn->cn_own.ow_bytes
+		       : m0_sock__tx_of(link)->ltx_word[1];
+}
+
+/** The first of which nothing has left or was passed; NULL: there is none. */
+static struct m0_list_link *unbegun_first(const struct m0_sock_conn *conn)
+{
+	const struct m0_list *list = &conn->cn_queue.qu_list;
+	m0_bcount_t gone = conn->cn_queue.qu_at + conn->cn_queue.qu_passed;
+	struct m0_list_link *link = m0_list_first(list);
+
+	M0_PRE_EX(m0_sock__conn_invariant(conn));
+	for (; gone > 0; link = m0_list_next(list, link))
+		gone -= min64u(gone, entry_bytes(conn, link));
+	return link;
+}
+
+/** Is it gone in part, or was passed? */
 static bool has_begun(const struct m0_sock_conn *conn,
 		      const struct m0_lnd_tx    *tx)
 {
-	M0_PRE_EX(m0_sock__conn_invariant(conn));
-	return conn->cn_queue.qu_at > 0 &&
-	       m0_list_first(&conn->cn_queue.qu_list) == &tx->ltx_link;
+	struct m0_list_link *link = m0_list_first(&conn->cn_queue.qu_list);
+	struct m0_list_link *end = unbegun_first(conn);
+
+	while (link != end && link != &tx->ltx_link)
+		link = m0_list_next(&conn->cn_queue.qu_list, link);
+	return link != end;
 }
 
 /** Takes it out of the queue; what its head says is to be said elsewhere. */
@@ -134,7 +159,8 @@ void m0_sock__out_more(struct m0_lnd_tx *tx)
 	struct m0_sock      *sock = conn->cn_sock;
 
 	M0_PRE_EX(m0_sock__conn_invariant(conn));
-	if (m0_list_first(&conn->cn_queue.qu_list) != &tx->ltx_link)
+	if (m0_list_first(&conn->cn_queue.qu_list) != &tx->ltx_link &&
+	    conn->cn_queue.qu_passed == 0)
 		return;
 	/* The peer is not late with what was not there. */
 	conn->cn_queue.qu_is_new = true;
@@ -146,24 +172,26 @@ void m0_sock__out_more(struct m0_lnd_tx *tx)
 
 void m0_sock__out_move(struct m0_sock_conn *conn, struct m0_list *to)
 {
-	struct m0_list_link *link;
+	struct m0_list_link *link = unbegun_first(conn);
 	struct m0_list_link *after;
 
 	M0_PRE_EX(m0_sock__conn_invariant(conn));
-	m0_list_for_each_safe(&conn->cn_queue.qu_list, link, after) {
-		if (link == &conn->cn_own.ow_link ||
-		    has_begun(conn, m0_sock__tx_of(link)))
+	for (; link != NULL; link = after) {
+		after = m0_list_next(&conn->cn_queue.qu_list, link);
+		if (link == &conn->cn_own.ow_link)
 			continue;
 		unqueue(conn, m0_sock__tx_of(link));
 		m0_list_add_tail(to, link);
 	}
 }
 
-void m0_sock__out_hurry(struct m0_sock_conn *conn)
+void m0_sock__out_hurry(struct m0_lnd_tx *tx)
 {
-	struct m0_sock *sock = conn->cn_sock;
+	struct m0_sock_conn *conn = tx->ltx_priv[1];
+	struct m0_sock      *sock = conn->cn_sock;
 
 	M0_PRE_EX(m0_sock__conn_invariant(conn));
+	conn->cn_queue.qu_hurried = &tx->ltx_link;
 	if (conn->cn_queue.qu_by != 0)
 		return;
 	conn->cn_queue.qu_by =
@@ -176,14 +204,15 @@ m0_time_t m0_sock__out_expire(struct m0_sock_conn *conn)
 {
 	m0_time_t            now = conn->cn_sock->sk_reactor->rtr_now;
 	m0_time_t            next = M0_TIME_NEVER;
-	struct m0_list_link *link;
+	struct m0_list_link *link = unbegun_first(conn);
 	struct m0_list_link *after;
 
 	M0_PRE_EX(m0_sock__conn_invariant(conn));
-	m0_list_for_each_safe(&conn->cn_queue.qu_list, link, after) {
+	for (; link != NULL; link = after) {
 		struct m0_lnd_tx *tx = m0_sock__tx_of(link);
 
-		if (link == &conn->cn_own.ow_link || has_begun(conn, tx))
+		after = m0_list_next(&conn->cn_queue.qu_list, link);
+		if (link == &conn->cn_own.ow_link)
 			continue;
 		if (tx->ltx_deadline > now) {
 			next = min64u(next, tx->ltx_deadline);
@@ -197,19 +226,23 @@ m0_time_t m0_sock__out_expire(struct m0_sock_conn *conn)
 
 void m0_sock__out_kill(struct m0_sock_conn *conn, int status)
 {
-	struct m0_list_link *link = m0_list_first(&conn->cn_queue.qu_list);
+	struct m0_list_link *end = unbegun_first(conn);
+	struct m0_list_link *link;
 
 	M0_PRE_EX(m0_sock__conn_invariant(conn));
+	if (end == &conn->cn_own.ow_link)
+		end = m0_list_next(&conn->cn_queue.qu_list, end);
 	m0_list_del(&conn->cn_own.ow_link);
 	/* A message that the peer may have received in part is not sent
 	 * again. */
-	if (link != NULL && link != &conn->cn_own.ow_link &&
-	    conn->cn_queue.qu_at > 0) {
+	while ((link = m0_list_first(&conn->cn_queue.qu_list)) != end) {
 		m0_list_del(link);
 		m0_sock__tx_end(m0_sock__tx_of(link), status,
 				status == -ETIMEDOUT ? M0_LND_REMOTE_TIMEOUT
 						     : M0_LND_LOCAL_ERROR);
 	}
+	conn->cn_queue.qu_at = 0;
+	conn->cn_queue.qu_passed = 0;
 	m0_sock__tx_end_all(&conn->cn_queue.qu_list, status);
 }
 
@@ -433,7 +466,7 @@ unsigned m0_sock__out_what(void *user, struct iovec *iov, unsigned max)
 {
 	struct m0_sock_conn *conn = user;
 	struct gather        gather = { .ga_iov = iov, .ga_end = iov + max };
-	m0_bcount_t          at = conn->cn_queue.qu_at;
+	m0_bcount_t at = conn->cn_queue.qu_at + conn->cn_queue.qu_passed;
 	struct m0_list_link *link;
 	struct m0_list_link *after;
 
@@ -441,6 +474,10 @@ unsigned m0_sock__out_what(void *user, struct iovec *iov, unsigned max)
 	m0_list_for_each_safe(&conn->cn_queue.qu_list, link, after) {
 		struct m0_lnd_tx *tx = m0_sock__tx_of(link);
 
+		if (M0_UNLIKELY(at > 0 && at >= entry_bytes(conn, link))) {
+			at -= entry_bytes(conn, link);
+			continue;
+		}
 		if (gather.ga_iov == gather.ga_end ||
 		    gather.ga_bytes >= M0_SOCK__GATHER_BYTES_MAX)
 			break;
@@ -481,6 +518,7 @@ static struct m0_list_link *queue_advance(struct m0_sock_conn *conn,
 	struct m0_list_link **tail = &gone;
 
 	M0_PRE_EX(m0_sock__conn_invariant(conn));
+	conn->cn_queue.qu_passed -= min64u(nr, conn->cn_queue.qu_passed);
 	while (nr > 0) {
 		struct m0_list_link *link =
 			m0_list_first(&conn->cn_queue.qu_list);
@@ -497,7 +535,10 @@ static struct m0_list_link *queue_advance(struct m0_sock_conn *conn,
 		}
 		nr -= left;
 		conn->cn_queue.qu_at = 0;
-		conn->cn_queue.qu_by = 0;
+		if (M0_UNLIKELY(link == conn->cn_queue.qu_hurried)) {
+			conn->cn_queue.qu_by = 0;
+			conn->cn_queue.qu_hurried = NULL;
+		}
 		if (link == &conn->cn_own.ow_link) {
 			own_left(conn);
 			continue;
@@ -532,4 +573,13 @@ int m0_sock__out_left(void *user, size_t nr)
 	if (M0_UNLIKELY(!m0_list_is_empty(&conn->cn_sock->sk_paused)))
 		m0_sock__rouse(conn->cn_sock);
 	return 0;
+}
+
+void m0_sock__out_passed(void *user, size_t nr)
+{
+	struct m0_sock_conn *conn = user;
+
+	M0_PRE_EX(m0_sock__conn_invariant(conn));
+	conn->cn_sock->sk_reactor->rtr_called = true;
+	conn->cn_queue.qu_passed += nr;
 }

@@ -324,7 +324,7 @@ static void sock_tx_cancel(struct m0_lnd_ni *lnd_ni, struct m0_lnd_tx *tx)
 	if (tx->ltx_priv[1] == tx)
 		m0_list_del(&tx->ltx_link);
 	else if (!m0_sock__out_take(tx)) {
-		m0_sock__out_hurry(tx->ltx_priv[1]);
+		m0_sock__out_hurry(tx);
 		return;
 	}
 	m0_sock__tx_end(tx, -ECANCELED, M0_LND_LOCAL_INTERRUPT);
@@ -394,6 +394,7 @@ static void sock_ni_info(const struct m0_lnd_ni *lnd_ni,
 	info->ldi_write_calls_nr = ni->sni_calls.stc_writes_nr;
 	info->ldi_ring_bytes = ni->sni_calls.stc_ring_bytes;
 	info->ldi_offer_bytes = ni->sni_calls.stc_offer_bytes;
+	info->ldi_region_bytes = ni->sni_calls.stc_region_bytes;
 	info->ldi_conns_per_peer = ni->sni_cfg.son_conns_per_peer;
 	info->ldi_timeout_ms = ni->sni_cfg.son_timeout_ns / M0_TIME_ONE_MSEC;
 	info->ldi_keepalive_ms = ni->sni_cfg.son_keepalive_ns /
@@ -624,6 +625,7 @@ static const struct m0_streams_up streams_up = {
 	.stu_in_bytes = m0_sock__in_bytes,
 	.stu_out_what = m0_sock__out_what,
 	.stu_out_left = m0_sock__out_left,
+	.stu_out_passed = m0_sock__out_passed,
 	.stu_watched = sock_watched,
 };
 

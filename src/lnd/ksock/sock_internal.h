@@ -291,9 +291,13 @@ struct m0_sock__queue {
 	struct m0_list qu_list;
 	/** Bytes of the first that have left. */
 	m0_bcount_t qu_at;
-	/** Not 0: the first was cancelled, and must have left by then. */
-	m0_time_t   qu_by;
-	m0_bcount_t qu_bytes;
+	/** Bytes behind them that were passed, in the first and in those that follow. */
+	m0_bcount_t qu_passed;
+	/** Not 0: qu_hurried was cancelled after it had begun, and must have left by
+	 * then. */
+	m0_time_t                  qu_by;
+	const struct m0_list_link *qu_hurried;
+	m0_bcount_t                qu_bytes;
 	/** Time of the last change; not known yet if qu_is_new. */
 	m0_time_t qu_since;
 	bool      qu_is_new;
@@ -458,6 +462,7 @@ int      m0_sock__in_arrived(void *user, size_t nr);
 ssize_t  m0_sock__in_bytes(void *user, const void *bytes, size_t nr);
 unsigned m0_sock__out_what(void *user, struct iovec *iov, unsigned max);
 int      m0_sock__out_left(void *user, size_t nr);
+void     m0_sock__out_passed(void *user, size_t nr);
 
 /* -- tx.c: messages that wait or have ended -------------------------------- */
 
@@ -625,10 +630,10 @@ m0_time_t m0_sock__out_expire(struct m0_sock_conn *conn);
 /** Takes a message that has not begun out of its queue. False: it has. */
 bool m0_sock__out_take(struct m0_lnd_tx *tx);
 /**
- * The first of the queue, gone in part, is wanted no more: if it has not left
- * within the time-out the peer is given up, however slowly he reads.
+ * A message that has begun is wanted no more: if it has not left within the time-out,
+ * the peer is given up, however slowly it reads.
  */
-void m0_sock__out_hurry(struct m0_sock_conn *conn);
+void m0_sock__out_hurry(struct m0_lnd_tx *tx);
 /** Has all left that is there of the first message, but not all of it? */
 bool m0_sock__out_is_starved(const struct m0_sock_conn *conn);
 /** More is there of a message that is queued. */

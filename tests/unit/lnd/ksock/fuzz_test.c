@@ -178,6 +178,7 @@ static void streams_some(void)
 
 		if (stream->rs_hung || stream->rs_dialling)
 			continue;
+		stream->rs_passes = m0_rand_chance(&rnd, 300);
 		stream->rs_room = m0_rand_chance(&rnd, 300)
 					  ? m0_rand_below(&rnd, 500)
 					  : SIZE_MAX;

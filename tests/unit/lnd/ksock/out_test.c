@@ -645,6 +645,88 @@ static int group_setup(void **state)
 	return 0;
 }
 
+/* Messages that were passed have begun: they are done in order when they have left, and
+ * are cancelled no more. */
+static void passed_messages_have_begun(void **state)
+{
+	const size_t       bytes = BULK + RIG_HEAD_V3;
+	struct rig_stream *his = rig_accept(&rig, M0_SOCK_V3, M0_SOCK_BULK_IN);
+	unsigned           i;
+
+	(void)state;
+	his->rs_passes = true;
+	his->rs_room = 2 * bytes + 500;
+	for (i = 0; i < 4; ++i)
+		send_one(i, BULK);
+	rig_run(&rig);
+	assert_int_equal(his->rs_passed, 2 * bytes + 500);
+	for (i = 1; i < 4; ++i)
+		rig.rg_lnd->ld_ops->ldo_tx_cancel(&rig.rg_ni, &txs[i].rt_tx);
+	rig_run(&rig);
+	assert_int_equal(txs[0].rt_done + txs[1].rt_done + txs[2].rt_done, 0);
+	assert_int_equal(txs[3].rt_status, -ECANCELED);
+	/* The first has left, the second in part. */
+	his->rs_passed -= bytes + 10;
+	(void)rig.rg_io.sts_up->stu_out_left(his->rs_conn, bytes + 10);
+	see(his, 0, BULK);
+	assert_int_equal(txs[1].rt_done, 0);
+	his->rs_room = SIZE_MAX;
+	his->rs_passes = false;
+	rig_run(&rig);
+	see(his, 1, BULK);
+	see(his, 2, BULK);
+	assert_int_equal(rig_unseen(his), 0);
+}
+
+/* A cancelled message that was passed leaves in time, whatever leaves before it. */
+static void cancel_of_what_was_passed_is_bounded(void **state)
+{
+	const size_t       bytes = BULK + RIG_HEAD_V3;
+	struct rig_stream *his = rig_accept(&rig, M0_SOCK_V3, M0_SOCK_BULK_IN);
+	unsigned           i;
+
+	(void)state;
+	his->rs_passes = true;
+	for (i = 0; i < 4; ++i)
+		send_one(i, BULK);
+	rig_run(&rig);
+	rig.rg_lnd->ld_ops->ldo_tx_cancel(&rig.rg_ni, &txs[3].rt_tx);
+	for (i = 0; i < 2; ++i) {
+		rig_pass(&rig, RIG_SECONDS(20));
+		assert_false(his->rs_hung);
+		(void)rig.rg_io.sts_up->stu_out_left(his->rs_conn, bytes);
+	}
+	rig_pass(&rig, RIG_SECONDS(20));
+	assert_true(his->rs_hung);
+	rig_run(&rig);
+	assert_int_equal(txs[1].rt_status, 0);
+	assert_int_equal(txs[3].rt_status, -ETIMEDOUT);
+}
+
+/* The peer may have received them, so no other path takes them. */
+static void passed_messages_end_with_their_stream(void **state)
+{
+	struct rig_stream *his = rig_accept(&rig, M0_SOCK_V3, M0_SOCK_BULK_IN);
+	unsigned           i;
+
+	(void)state;
+	his->rs_passes = true;
+	his->rs_room = 2 * (BULK + RIG_HEAD_V3);
+	for (i = 0; i < 3; ++i)
+		send_one(i, BULK);
+	rig_run(&rig);
+	his->rs_hung = true;
+	rig.rg_io.sts_up->stu_broken(his->rs_conn, -ECONNRESET);
+	rig_run(&rig);
+	for (i = 0; i < 2; ++i) {
+		assert_int_equal(txs[i].rt_done, 1);
+		assert_int_equal(txs[i].rt_status, -ECONNRESET);
+		assert_int_equal(txs[i].rt_health, M0_LND_LOCAL_ERROR);
+	}
+	assert_true(txs[2].rt_done == 0 ||
+		    txs[2].rt_health == M0_LND_REMOTE_DROPPED);
+}
+
 static int group_teardown(void **state)
 {
 	(void)state;
@@ -677,6 +759,9 @@ int main(void)
 		CASE(message_after_idle_time_is_not_late),
 		CASE(broken_ends_messages_with_reason),
 		CASE(ni_stop_ends_all),
+		CASE(passed_messages_have_begun),
+		CASE(cancel_of_what_was_passed_is_bounded),
+		CASE(passed_messages_end_with_their_stream),
 	};
 
 	return cmocka_run_group_tests(cases, group_setup, group_teardown);

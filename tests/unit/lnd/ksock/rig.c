@@ -515,7 +515,16 @@ static bool stream_flush(struct rig_stream *stream)
 	unsigned     i;
 	size_t       left = 0;
 
-	if (!stream->rs_out || stream->rs_hung || stream->rs_dialling)
+	if (stream->rs_hung || stream->rs_dialling)
+		return false;
+	if (!stream->rs_passes && stream->rs_passed > 0) {
+		left = stream->rs_passed;
+		stream->rs_passed = 0;
+		(void)the_rig->rg_io.sts_up->stu_out_left(stream->rs_conn,
+							  left);
+		return true;
+	}
+	if (!stream->rs_out)
 		return false;
 	nr = the_rig->rg_io.sts_up->stu_out_what(stream->rs_conn, iov,
 						 ARRAY_SIZE(iov));
@@ -537,7 +546,13 @@ static bool stream_flush(struct rig_stream *stream)
 		stream->rs_out = false;
 	if (left == 0)
 		return false;
-	(void)the_rig->rg_io.sts_up->stu_out_left(stream->rs_conn, left);
+	if (stream->rs_passes) {
+		stream->rs_passed += left;
+		the_rig->rg_io.sts_up->stu_out_passed(stream->rs_conn, left);
+	} else {
+		(void)the_rig->rg_io.sts_up->stu_out_left(stream->rs_conn,
+							  left);
+	}
 	return true;
 }
 

@@ -48,6 +48,10 @@ struct rig_stream {
 	/** Result of sto_unsent; number of bytes that may still be written. */
 	size_t rs_unsent;
 	size_t rs_room;
+	/** Bytes that are written are passed, and leave at the first flush without
+	 * this. */
+	bool   rs_passes;
+	size_t rs_passed;
 	/** Written by the driver, and how much of it the case has looked at. */
 	uint8_t *rs_wrote;
 	size_t   rs_wrote_nr;

@@ -11,16 +11,28 @@ struct m0_sock fake;
 
 static const struct m0_streams_up fake_up;
 
-enum {
-	BUF_BYTES = 4 << 20
-};
+static uint8_t pattern[FAKE_BUF_BYTES + FAKE_PERIOD];
 
-/* The period divides no power of two, so that shifted bytes differ. */
-static uint8_t pattern[BUF_BYTES + 251];
+const uint8_t *fake_pattern;
+
+void fake_pattern_fill(uint8_t *bytes)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof pattern; ++i)
+		bytes[i] = fake_byte(i);
+}
+
+static uint8_t *out_from(size_t at)
+{
+	return (uint8_t *)(uintptr_t)(fake_pattern != NULL ? fake_pattern
+							   : pattern) +
+	       at % FAKE_PERIOD;
+}
 
 uint8_t fake_byte(size_t at)
 {
-	return (uint8_t)(at % 251);
+	return (uint8_t)(at % FAKE_PERIOD);
 }
 
 struct m0_host_addr fake_addr(const char *text, uint16_t port)
@@ -41,7 +53,7 @@ struct m0_sock_conn *fake_conn(void)
 	assert_non_null(conn);
 	*conn = fake.fs_model;
 	conn->fc_sock = &fake;
-	conn->fc_buf = malloc(BUF_BYTES);
+	conn->fc_buf = malloc(FAKE_BUF_BYTES);
 	assert_non_null(conn->fc_buf);
 	return conn;
 }
@@ -77,10 +89,8 @@ void fake_streams_destroy(struct m0_streams *io)
 void fake_open(const char *addr, const struct m0_streams_cfg *cfg)
 {
 	static const struct m0_streams_cfg none;
-	size_t                             i;
 
-	for (i = 0; i < sizeof pattern; ++i)
-		pattern[i] = fake_byte(i);
+	fake_pattern_fill(pattern);
 	M0_SET0(&fake);
 	fake.fs_model.fc_status = FAKE_OPEN;
 	fake.fs_model.fc_in_seg = 1 << 20;
@@ -254,7 +264,7 @@ static unsigned fake_in_where(void *user, struct iovec *iov, unsigned max,
 		iov[nr].iov_len = min64u(left, conn->fc_in_seg);
 		at += iov[nr].iov_len;
 		left -= iov[nr].iov_len;
-		assert_true(at <= BUF_BYTES);
+		assert_true(at <= FAKE_BUF_BYTES);
 	}
 	if (nr > 0)
 		*ret_ahead = conn->fc_ahead;
@@ -269,7 +279,7 @@ static int fake_take(struct m0_sock_conn *conn, const uint8_t *bytes, size_t nr)
 
 	assert_int_equal(conn->fc_status, FAKE_OPEN);
 	assert_true(nr > 0 && nr <= conn->fc_in_max - conn->fc_in);
-	assert_memory_equal(bytes, pattern + conn->fc_in % 251, nr);
+	assert_memory_equal(bytes, pattern + conn->fc_in % FAKE_PERIOD, nr);
 	conn->fc_in += nr;
 	if (conn->fc_in < conn->fc_hangup_at)
 		return 0;
@@ -304,12 +314,12 @@ static ssize_t fake_in_bytes(void *user, const void *bytes, size_t nr)
 static unsigned fake_out_what(void *user, struct iovec *iov, unsigned max)
 {
 	struct m0_sock_conn *conn = user;
-	size_t               at = conn->fc_out;
+	size_t               at = conn->fc_out + conn->fc_passed;
 	unsigned             nr;
 
 	assert_int_equal(conn->fc_status, FAKE_OPEN);
 	for (nr = 0; nr < max && at < conn->fc_out_all; ++nr) {
-		iov[nr].iov_base = pattern + at % 251;
+		iov[nr].iov_base = out_from(at);
 		iov[nr].iov_len =
 			min64u(conn->fc_out_all - at, conn->fc_out_seg);
 		at += iov[nr].iov_len;
@@ -323,9 +333,19 @@ static int fake_out_left(void *user, size_t nr)
 
 	assert_int_equal(conn->fc_status, FAKE_OPEN);
 	conn->fc_out += nr;
+	conn->fc_passed -= min64u(nr, conn->fc_passed);
 	conn->fc_out_most = max64u(conn->fc_out_most, nr);
 	assert_true(conn->fc_out <= conn->fc_out_all);
 	return 0;
+}
+
+static void fake_out_passed(void *user, size_t nr)
+{
+	struct m0_sock_conn *conn = user;
+
+	assert_int_equal(conn->fc_status, FAKE_OPEN);
+	conn->fc_passed += nr;
+	assert_true(conn->fc_out + conn->fc_passed <= conn->fc_out_all);
 }
 
 static const struct m0_streams_up fake_up = {
@@ -337,4 +357,5 @@ static const struct m0_streams_up fake_up = {
 	.stu_in_bytes = fake_in_bytes,
 	.stu_out_what = fake_out_what,
 	.stu_out_left = fake_out_left,
+	.stu_out_passed = fake_out_passed,
 };

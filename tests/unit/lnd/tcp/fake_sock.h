@@ -53,6 +53,8 @@ struct m0_sock_conn {
 	/** To be sent in all, and what was; in segments of so many bytes. */
 	size_t fc_out_all;
 	size_t fc_out;
+	/** Passed, and not left. */
+	size_t fc_passed;
 	/** Bytes of the longest write. */
 	size_t                  fc_out_most;
 	size_t                  fc_out_seg;
@@ -77,6 +79,18 @@ struct m0_sock {
 };
 
 extern struct m0_sock fake;
+
+enum {
+	FAKE_BUF_BYTES = 4 << 20,
+	/** The period of fake_byte() divides no power of two, so that shifted bytes differ. */
+	FAKE_PERIOD = 251
+};
+
+/** Memory of FAKE_BUF_BYTES + FAKE_PERIOD with the bytes that are sent. NULL: memory
+ * of the fixture. */
+extern const uint8_t *fake_pattern;
+/** Fills such memory. */
+void fake_pattern_fill(uint8_t *pattern);
 
 /** The byte at a place of every stream. */
 uint8_t fake_byte(size_t at);
