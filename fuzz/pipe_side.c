@@ -28,6 +28,7 @@ enum action {
 	ACT_PUT,
 	ACT_PUT_OFFER,
 	ACT_SLEEP,
+	ACT_REGION,
 	ACTIONS_NR
 };
 
@@ -170,6 +171,16 @@ static void act_sleep(struct story *sto)
 	(void)m0_pipe_copies(&sto->sto_pipe);
 }
 
+/* Any word of the neighbour about a region is one of the states. */
+static void act_region(struct story *sto, struct fuzz_in *in)
+{
+	uint32_t region = (uint32_t)fuzz_number(in, 4);
+
+	m0_pipe_region_set(&sto->sto_pipe, region, M0_PIPE_REGION_MAPPED);
+	M0_ASSERT(m0_pipe_region_get(&sto->sto_pipe, region) <=
+		  M0_PIPE_REGION_DROPPED);
+}
+
 static void act(struct story *sto, struct fuzz_in *in)
 {
 	switch ((enum action)(fuzz_byte(in) % ACTIONS_NR)) {
@@ -190,6 +201,9 @@ static void act(struct story *sto, struct fuzz_in *in)
 		break;
 	case ACT_PUT_OFFER:
 		act_put_offer(sto, in);
+		break;
+	case ACT_REGION:
+		act_region(sto, in);
 		break;
 	case ACT_SLEEP:
 	default:

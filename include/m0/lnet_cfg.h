@@ -232,7 +232,10 @@ struct m0_lnet_cfg {
 	/**
 	 * Connections to a node of this host, and of the same user or of root, go
 	 * through shared memory instead of TCP, if that node has this set, too, and
-	 * both are in one network namespace. false.
+	 * both are in one network namespace. Buffers of memory that the library
+	 * allocates (m0_alloc_aligned() of a page or more, pools) after the node was
+	 * opened are copied once, without a system call: such nodes can read all
+	 * memory of this kind, and a child process shares it. false.
 	 */
 	bool lc_same_host;
 };

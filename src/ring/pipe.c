@@ -19,7 +19,8 @@ _Static_assert((M0_PIPE_RING_BYTES & (M0_PIPE_RING_BYTES - 1)) == 0 &&
 _Static_assert(offsetof(struct m0_pipe_mem, pim_taken) == 64 &&
 		       offsetof(struct m0_pipe_mem, pim_sleeps) == 128 &&
 		       offsetof(struct m0_pipe_mem, pim_offers) == 192 &&
-		       offsetof(struct m0_pipe_mem, pim_ring) == 960 &&
+		       offsetof(struct m0_pipe_mem, pim_regions) == 960 &&
+		       offsetof(struct m0_pipe_mem, pim_ring) == 9152 &&
 		       sizeof(struct m0_pipe_offer) == 24,
 	       "the layout is that of docs/ring.md");
 
@@ -317,10 +318,36 @@ void m0_pipe_release(struct m0_pipe *pipe)
 	struct m0_pipe_mem *own = pipe->pip_own;
 
 	if (pipe->pip_offers_taken !=
-	    __atomic_load_n(&own->pim_offers_taken, __ATOMIC_RELAXED))
+	    __atomic_load_n(&own->pim_offers_taken, __ATOMIC_RELAXED)) {
 		show(&own->pim_offers_taken, pipe->pip_offers_taken);
+		pipe->pip_news |= M0_PIPE_TAKEN;
+	}
 	show(&own->pim_taken, pipe->pip_taken);
 	pipe->pip_news |= M0_PIPE_SPACE;
+}
+
+static uint64_t region_word(uint32_t region, enum m0_pipe_region state)
+{
+	return (uint64_t)region << M0_PIPE_REGION_BITS | state;
+}
+
+void m0_pipe_region_set(struct m0_pipe *pipe, uint32_t region,
+			enum m0_pipe_region state)
+{
+	show(&pipe->pip_own->pim_regions[region % M0_PIPE_REGIONS_MAX],
+	     region_word(region, state));
+}
+
+enum m0_pipe_region m0_pipe_region_get(const struct m0_pipe *pipe,
+				       uint32_t              region)
+{
+	uint64_t word = look(
+		&pipe->pip_other->pim_regions[region % M0_PIPE_REGIONS_MAX]);
+	uint64_t state = word & ((1U << M0_PIPE_REGION_BITS) - 1);
+
+	return word >> M0_PIPE_REGION_BITS == region
+		       ? (enum m0_pipe_region)state
+		       : M0_PIPE_REGION_UNKNOWN;
 }
 
 void m0_pipe_copies_set(struct m0_pipe *pipe, bool copies)
@@ -344,9 +371,11 @@ bool m0_pipe_has(const struct m0_pipe *pipe, unsigned wants)
 	     look(&other->pim_offers_put) != pipe->pip_offers_taken ||
 	     look(&other->pim_state) != M0_PIPE_OPEN))
 		return true;
-	return (wants & M0_PIPE_SPACE) != 0 &&
-	       (look(&other->pim_taken) != pipe->pip_out_taken ||
-		look(&other->pim_offers_taken) != pipe->pip_out_offers_taken);
+	if ((wants & M0_PIPE_SPACE) != 0 &&
+	    look(&other->pim_taken) != pipe->pip_out_taken)
+		return true;
+	return (wants & M0_PIPE_TAKEN) != 0 &&
+	       look(&other->pim_offers_taken) != pipe->pip_out_offers_taken;
 }
 
 bool m0_pipe_sleep(struct m0_pipe *pipe, unsigned wants)

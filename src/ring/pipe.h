@@ -22,12 +22,14 @@
 
 enum {
 	/** Raised whenever the layout or a meaning changes. */
-	M0_PIPE_VERSION = 1,
+	M0_PIPE_VERSION = 2,
 	M0_PIPE_LINE_BYTES = 64,
 	/** A power of two, as all sizes here. */
 	M0_PIPE_RING_BYTES = 256 << 10,
 	M0_PIPE_OFFERS_MAX = 32,
 	M0_PIPE_OFFER_BYTES_MAX = 1 << 30,
+	/** Regions of one side that the other side may have at a time. */
+	M0_PIPE_REGIONS_MAX = 1024,
 	M0_PIPE_WHY_BYTES = 128
 };
 
@@ -35,9 +37,23 @@ enum {
 enum m0_pipe_want {
 	/** Bytes, an offer, or the end. */
 	M0_PIPE_INPUT = 1,
-	/** Space in the ring, or that the other side has taken an offer. */
+	/** Space in the ring. */
 	M0_PIPE_SPACE = 2,
-	M0_PIPE_WANTS_BITS = 2
+	/** The other side has taken an offer. */
+	M0_PIPE_TAKEN = 4,
+	M0_PIPE_WANTS_BITS = 3
+};
+
+/** State of a region of one side at the other side. */
+enum m0_pipe_region {
+	/** The other side has not looked at the region yet. */
+	M0_PIPE_REGION_UNKNOWN,
+	/** Mapped: offers can lie in the region. */
+	M0_PIPE_REGION_MAPPED,
+	M0_PIPE_REGION_REFUSED,
+	/** Unmapped after a recall. */
+	M0_PIPE_REGION_DROPPED,
+	M0_PIPE_REGION_BITS = 2
 };
 
 enum m0_pipe_state {
@@ -75,6 +91,10 @@ struct m0_pipe_mem {
 	/** This side can copy offers of the other side from its address space. */
 	uint64_t             pim_copies;
 	struct m0_pipe_offer pim_offers[M0_PIPE_OFFERS_MAX]
+		__attribute__((__aligned__(M0_PIPE_LINE_BYTES)));
+	/** State of the other side's regions at this side: the number of the region, and in
+	 * the low bits enum m0_pipe_region; by the number modulo M0_PIPE_REGIONS_MAX. */
+	uint64_t pim_regions[M0_PIPE_REGIONS_MAX]
 		__attribute__((__aligned__(M0_PIPE_LINE_BYTES)));
 	uint8_t pim_ring[M0_PIPE_RING_BYTES]
 		__attribute__((__aligned__(M0_PIPE_LINE_BYTES)));
@@ -173,6 +193,12 @@ void m0_pipe_offer_get(const struct m0_pipe *pipe, uint32_t *ret_region,
 int m0_pipe_offer_took(struct m0_pipe *pipe, size_t nr);
 /** Shows what was taken. */
 void m0_pipe_release(struct m0_pipe *pipe);
+/** Shows the state of a region of the other side. */
+void m0_pipe_region_set(struct m0_pipe *pipe, uint32_t region,
+			enum m0_pipe_region state);
+/** @return the state of a region of this side at the other side, as that has shown it. */
+enum m0_pipe_region m0_pipe_region_get(const struct m0_pipe *pipe,
+				       uint32_t              region);
 /** Says whether this side can copy from the address space of the other side. */
 void m0_pipe_copies_set(struct m0_pipe *pipe, bool copies);
 /** The other side can copy from the address space of this side. */

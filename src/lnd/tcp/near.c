@@ -14,9 +14,7 @@
 #include "lnd/tcp/near_internal.h"
 
 enum {
-	SEGS_MAX = M0_TCP_OUT_SEGS_MAX,
-	BELLS_BYTES = 256,
-	BELLS_READS = 4
+	SEGS_MAX = M0_TCP_OUT_SEGS_MAX
 };
 
 static const struct m0_streams_up *up(const struct m0_tcp_stream *stream)
@@ -52,9 +50,9 @@ static void near_look(struct m0_tcp_stream *stream)
 
 	if (!stream->tcs_in_paused && m0_tcp__near_has_input(stream))
 		m0_tcp__stream_in_add(stream);
-	if (near->nea_out_waits &&
-	    m0_pipe_has(&near->nea_pipe, M0_PIPE_SPACE)) {
-		near->nea_out_waits = false;
+	if (near->nea_waits != 0 &&
+	    m0_pipe_has(&near->nea_pipe, near->nea_waits)) {
+		near->nea_waits = 0;
 		m0_tcp__stream_out_add(stream);
 	}
 }
@@ -84,7 +82,7 @@ void m0_tcp__nears_look(struct m0_tcp_io *io)
 static void near_sleep(struct m0_near *near)
 {
 	unsigned wants = (near->nea_stream->tcs_in_paused ? 0 : M0_PIPE_INPUT) |
-			 (near->nea_out_waits ? M0_PIPE_SPACE : 0);
+			 near->nea_waits;
 
 	near->nea_sleeps = wants != 0 && m0_pipe_sleep(&near->nea_pipe, wants);
 	if (wants != 0 && !near->nea_sleeps)
@@ -114,27 +112,14 @@ void m0_tcp__nears_wake(struct m0_tcp_io *io)
 	io->tci_nears_sleep = false;
 }
 
-void m0_tcp__near_told(struct m0_tcp_stream *stream, unsigned events)
+void m0_tcp__nears_recall(struct m0_tcp_io *io)
 {
-	struct m0_near *near = stream->tcs_near;
-	char            bells[BELLS_BYTES];
-	ssize_t         nr = sizeof bells;
-	int             i;
+	struct m0_list_link *link;
 
-	for (i = 0; i < BELLS_READS && nr == (ssize_t)sizeof bells; ++i)
-		nr = recv(stream->tcs_fd.lof_fd, bells, sizeof bells,
-			  MSG_DONTWAIT);
-	++stream->tcs_stream.stm_counts->stc_reads_nr;
-	if (nr == 0 || (nr < 0 && !M0_IN(errno, (EAGAIN, EINTR))) ||
-	    (events & M0_LOOP_END) != 0)
-		near->nea_ended = true;
-	/* The peer wakes a sleeper once for each sleep. */
-	if (near->nea_sleeps)
-		near_sleep(near);
-	near_look(stream);
+	io->tci_gone = m0_os_regions_gone();
+	m0_list_for_each(&io->tci_nears, link)
+		m0_tcp__near_lend_look(near_of(link)->nea_stream);
 }
-
-/* -- in -------------------------------------------------------------------- */
 
 static ssize_t broke(struct m0_tcp_stream *stream, const char *what)
 {
@@ -146,6 +131,26 @@ static ssize_t broke(struct m0_tcp_stream *stream, const char *what)
 	       m0_tcp__addr_text(&stream->tcs_near->nea_to, addr), what);
 	return -EPROTO;
 }
+
+void m0_tcp__near_told(struct m0_tcp_stream *stream, unsigned events)
+{
+	struct m0_near *near = stream->tcs_near;
+	const char     *flaw;
+
+	if (m0_tcp__near_words_in(stream, &flaw) != 0 ||
+	    (events & M0_LOOP_END) != 0)
+		near->nea_ended = true;
+	if (flaw != NULL && !near->nea_is_flawed) {
+		near->nea_is_flawed = true;
+		(void)broke(stream, flaw);
+	}
+	/* The peer wakes a sleeper once for each sleep. */
+	if (near->nea_sleeps)
+		near_sleep(near);
+	near_look(stream);
+}
+
+/* -- in -------------------------------------------------------------------- */
 
 static ssize_t flawed(struct m0_tcp_stream *stream)
 {
@@ -203,6 +208,27 @@ static ssize_t space_in(struct m0_tcp_stream *stream, const struct iovec *iov,
 	return got < 0 ? -errno : got;
 }
 
+/* Copies what the peer has there now: the offer may have been withdrawn. */
+static ssize_t region_in(struct m0_tcp_stream *stream, const struct iovec *iov,
+			 unsigned nr, const uint8_t *from, size_t has)
+{
+	size_t   left = min64u(has, M0_NEAR_COPY_BYTES);
+	ssize_t  got = 0;
+	unsigned i;
+
+	if (from == NULL)
+		return broke(stream, "an offer that lies in none of its "
+				     "regions");
+	for (i = 0; i < nr && left > 0; ++i) {
+		size_t part = min64u(left, iov[i].iov_len);
+
+		memcpy(iov[i].iov_base, from + got, part);
+		got += (ssize_t)part;
+		left -= part;
+	}
+	return got;
+}
+
 /*
  * An offer could not be copied, or what was copied is not valid. A peer that has ended
  * the stream, or has died, has no such memory any more.
@@ -224,20 +250,24 @@ static ssize_t offer_lost(struct m0_tcp_stream *stream, ssize_t rc)
 static ssize_t offer_in(struct m0_tcp_stream *stream, const struct iovec *iov,
 			unsigned nr, size_t has)
 {
-	struct m0_pipe *pipe = &stream->tcs_near->nea_pipe;
-	uint32_t        region;
-	uint64_t        place;
-	ssize_t         got;
+	struct m0_stream_counts *counts = stream->tcs_stream.stm_counts;
+	struct m0_pipe          *pipe = &stream->tcs_near->nea_pipe;
+	uint32_t                 region;
+	uint64_t                 place;
+	ssize_t                  got;
 
 	m0_pipe_offer_get(pipe, &region, &place);
 	if (region != 0)
-		return broke(stream, "an offer in a region that it has not "
-				     "passed");
-	got = space_in(stream, iov, nr, place, has);
-	if (got <= 0 || !is_alive(stream) ||
+		got = region_in(stream, iov, nr,
+				m0_tcp__near_map_at(stream, region, place, has),
+				has);
+	else
+		got = space_in(stream, iov, nr, place, has);
+	if (got <= 0 || (region == 0 && !is_alive(stream)) ||
 	    m0_pipe_offer_took(pipe, (size_t)got) != 0)
 		return offer_lost(stream, got);
-	stream->tcs_stream.stm_counts->stc_offer_bytes += (uint64_t)got;
+	*(region == 0 ? &counts->stc_offer_bytes : &counts->stc_region_bytes) +=
+		(uint64_t)got;
 	return got;
 }
 
@@ -255,6 +285,8 @@ ssize_t m0_tcp__near_in(struct m0_tcp_stream *stream, const struct iovec *iov,
 	ssize_t         got = m0_pipe_next(pipe, &has);
 
 	M0_PRE_EX(m0_tcp__stream_invariant(stream));
+	if (M0_UNLIKELY(stream->tcs_near->nea_is_flawed))
+		return -EPROTO;
 	switch (got) {
 	case M0_PIPE_NOTHING:
 		return nothing_in(stream);
@@ -278,8 +310,8 @@ ssize_t m0_tcp__near_in(struct m0_tcp_stream *stream, const struct iovec *iov,
 
 /* -- out ------------------------------------------------------------------- */
 
-/* @return pieces at the head that are offered together; 0: what comes first goes into
- * the ring. */
+/* @return pieces at the head that are offered together in the address space; 0: what
+ * comes first is not. */
 static unsigned offered_nr(const struct m0_near *near, const struct iovec *iov,
 			   unsigned nr)
 {
@@ -295,39 +327,81 @@ static unsigned offered_nr(const struct m0_near *near, const struct iovec *iov,
 		       : 0;
 }
 
-/* Offers pieces that follow each other: no message begins in between, since a header
- * is small. */
-static void pieces_offer(struct m0_near *near, const struct iovec *iov,
-			 unsigned nr)
+static bool is_lent(struct m0_tcp_stream *stream, const struct iovec *piece,
+		    uint32_t *ret_region, uint64_t *ret_place)
 {
-	unsigned i;
-
-	nr = offered_nr(near, iov, nr);
-	for (i = 0; i < nr; ++i) {
-		if (m0_pipe_offer_put(&near->nea_pipe, 0,
-				      (uintptr_t)iov[i].iov_base,
-				      (uint32_t)iov[i].iov_len) != 0)
-			break;
-		near->nea_offered += iov[i].iov_len;
-	}
+	return piece->iov_len >= M0_NEAR_REGION_BYTES &&
+	       piece->iov_len <= M0_PIPE_OFFER_BYTES_MAX &&
+	       m0_tcp__near_is_lent(stream, piece->iov_base, piece->iov_len,
+				    ret_region, ret_place);
 }
 
-/* @return bytes that have left. */
-static ssize_t pieces_put(struct m0_near *near, const struct iovec *iov,
-			  unsigned nr)
+/* Bytes that were put since the last offer have left when this one is taken. */
+static int piece_offer(struct m0_near *near, const struct iovec *piece,
+		       uint32_t region, uint64_t place, size_t put)
 {
-	ssize_t  all = 0;
-	ssize_t  part;
-	unsigned i;
+	unsigned last;
+	int      rc = m0_pipe_offer_put(&near->nea_pipe, region, place,
+					(uint32_t)piece->iov_len);
 
-	for (i = 0; i < nr && offered_nr(near, &iov[i], nr - i) == 0; ++i) {
-		part = m0_pipe_put(&near->nea_pipe, iov[i].iov_base,
-				   iov[i].iov_len);
-		if (part < 0)
-			return part;
+	if (rc != 0)
+		return rc;
+	M0_ASSERT(near->nea_holds_nr < M0_PIPE_OFFERS_MAX);
+	last = (near->nea_hold_first + near->nea_holds_nr++) %
+	       M0_PIPE_OFFERS_MAX;
+	near->nea_holds[last] = near->nea_tail + put + piece->iov_len;
+	near->nea_tail = 0;
+	return 0;
+}
+
+/**
+ * Puts pieces into the ring, and offers others.
+ * @param ret_put  bytes that were put since the last offer.
+ * @return bytes that are on their way.
+ */
+static ssize_t pieces_move(struct m0_tcp_stream *stream,
+			   const struct iovec *iov, unsigned nr,
+			   size_t *ret_put)
+{
+	struct m0_near *near = stream->tcs_near;
+	ssize_t         all = 0;
+	uint32_t        region = 0;
+	uint64_t        place;
+	unsigned        run = 0;
+	unsigned        i;
+
+	*ret_put = 0;
+	for (i = 0; i < nr; ++i) {
+		const struct iovec *piece = &iov[i];
+		ssize_t             part = (ssize_t)piece->iov_len;
+		bool lent = is_lent(stream, piece, &region, &place);
+
+		if (!lent && run == 0)
+			run = offered_nr(near, piece, nr - i);
+		if (lent || run > 0) {
+			int rc = piece_offer(near, piece, lent ? region : 0,
+					     lent ? place
+						  : (uintptr_t)piece->iov_base,
+					     *ret_put);
+
+			run -= run > 0;
+			if (rc == -EAGAIN) {
+				near->nea_waits |= M0_PIPE_TAKEN;
+				break;
+			}
+			if (rc != 0)
+				return rc;
+			*ret_put = 0;
+		} else {
+			part = m0_pipe_put(&near->nea_pipe, piece->iov_base,
+					   piece->iov_len);
+			if (part < 0)
+				return part;
+			*ret_put += (size_t)part;
+		}
 		all += part;
-		if ((size_t)part < iov[i].iov_len) {
-			near->nea_out_waits = true;
+		if ((size_t)part < piece->iov_len) {
+			near->nea_waits |= M0_PIPE_SPACE;
 			break;
 		}
 	}
@@ -338,31 +412,65 @@ static ssize_t pieces_put(struct m0_near *near, const struct iovec *iov,
 static bool out_failed(struct m0_tcp_stream *stream, ssize_t rc)
 {
 	stream->tcs_out_rc = (int)rc;
-	stream->tcs_near->nea_out_waits = true;
 	if (!m0_list_link_is_in(&stream->tcs_ready))
 		m0_list_add_tail(&stream->tcs_io->tci_ready,
 				 &stream->tcs_ready);
 	return false;
 }
 
-/* False: the stream is gone, or waits. */
+/* Takes off what the peer has taken, and all that was put behind the last offer if no
+ * offer is left. */
+static size_t holds_take(struct m0_near *near, unsigned left)
+{
+	size_t nr = 0;
+
+	for (; near->nea_holds_nr > left; --near->nea_holds_nr) {
+		nr += near->nea_holds[near->nea_hold_first];
+		near->nea_hold_first = (near->nea_hold_first + 1) %
+				       M0_PIPE_OFFERS_MAX;
+	}
+	if (left == 0) {
+		nr += near->nea_tail;
+		near->nea_tail = 0;
+	}
+	near->nea_passed -= nr;
+	return nr;
+}
+
+/* False: the stream is gone, or has failed. */
 static bool offers_end(struct m0_tcp_stream *stream)
 {
 	struct m0_near *near = stream->tcs_near;
-	size_t          nr = near->nea_offered;
+	size_t          nr;
 	int             rc;
 
-	if (nr == 0)
+	if (near->nea_holds_nr == 0)
 		return true;
 	rc = m0_pipe_offers_nr(&near->nea_pipe);
 	if (rc < 0)
 		return out_failed(stream, rc);
-	near->nea_out_waits = rc > 0;
-	if (rc > 0)
-		return false;
-	near->nea_offered = 0;
-	return up(stream)->stu_out_left(user(stream), nr) >= 0 &&
-	       stream->tcs_io->tci_current == stream;
+	nr = holds_take(near, (unsigned)rc);
+	near->nea_waits = rc > 0 ? M0_PIPE_TAKEN : 0;
+	return nr == 0 || (up(stream)->stu_out_left(user(stream), nr) >= 0 &&
+			   stream->tcs_io->tci_current == stream);
+}
+
+/* Bytes are on their way, of which `put` lie in the ring behind the last offer. False: the
+ * stream is gone. */
+static bool moved(struct m0_tcp_stream *stream, size_t nr, size_t put)
+{
+	struct m0_near *near = stream->tcs_near;
+
+	if (nr == 0)
+		return true;
+	if (near->nea_holds_nr == 0)
+		return up(stream)->stu_out_left(user(stream), nr) >= 0 &&
+		       stream->tcs_io->tci_current == stream;
+	near->nea_tail += put;
+	near->nea_passed += nr;
+	near->nea_waits |= M0_PIPE_TAKEN;
+	up(stream)->stu_out_passed(user(stream), nr);
+	return true;
 }
 
 static bool out_once(struct m0_tcp_stream *stream, size_t *left)
@@ -370,6 +478,7 @@ static bool out_once(struct m0_tcp_stream *stream, size_t *left)
 	struct m0_near *near = stream->tcs_near;
 	struct iovec    iov[SEGS_MAX];
 	ssize_t         nr;
+	size_t          put;
 	unsigned        segs;
 
 	if (!offers_end(stream))
@@ -377,21 +486,13 @@ static bool out_once(struct m0_tcp_stream *stream, size_t *left)
 	segs = up(stream)->stu_out_what(user(stream), iov, SEGS_MAX);
 	if (segs == 0 || stream->tcs_io->tci_current != stream)
 		return false;
-	pieces_offer(near, iov, segs);
-	if (near->nea_offered > 0) {
-		m0_pipe_commit(&near->nea_pipe);
-		near->nea_out_waits = true;
-		return false;
-	}
-	nr = pieces_put(near, iov, segs);
+	nr = pieces_move(stream, iov, segs, &put);
 	if (nr < 0)
 		return out_failed(stream, nr);
 	m0_pipe_commit(&near->nea_pipe);
 	*left -= min64u(*left, (size_t)nr);
-	return (nr == 0 ||
-		(up(stream)->stu_out_left(user(stream), (size_t)nr) >= 0 &&
-		 stream->tcs_io->tci_current == stream)) &&
-	       !near->nea_out_waits;
+	return moved(stream, (size_t)nr, put) && nr > 0 &&
+	       (near->nea_waits & M0_PIPE_SPACE) == 0;
 }
 
 bool m0_tcp__near_out(struct m0_tcp_stream *stream)
@@ -415,5 +516,5 @@ size_t m0_tcp__near_unsent(struct m0_tcp_stream *stream)
 	struct m0_near *near = stream->tcs_near;
 	ssize_t         nr = m0_pipe_unsent(&near->nea_pipe);
 
-	return nr < 0 ? 0 : (size_t)nr + near->nea_offered;
+	return nr < 0 ? 0 : max64u((uint64_t)nr, near->nea_passed);
 }

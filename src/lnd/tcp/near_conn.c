@@ -102,6 +102,7 @@ static struct m0_near *near_make(void)
 	if (near == NULL)
 		return NULL;
 	m0_list_link_init(&near->nea_link);
+	near->nea_word_fd = -1;
 	m0_os_random(near->nea_cookie, sizeof near->nea_cookie);
 	return near;
 }
@@ -248,6 +249,7 @@ void m0_tcp__near_free(struct m0_tcp_stream *stream, bool reset)
 		--io->tci_greeting_nr;
 	}
 	stream->tcs_near = NULL;
+	m0_tcp__near_regions_free(io, near);
 	near_delete(near);
 }
 

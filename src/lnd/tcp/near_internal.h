@@ -3,7 +3,8 @@
  * Streams between two nodes of one host: a pipe (ring/pipe.h) in place of a TCP
  * connection, with a Unix socket beside it. docs/ring.md, sections 12 and 13.
  *
- * near.c how bytes move, near_conn.c how such a stream comes to be.
+ * near.c how bytes move, near_conn.c how such a stream comes to be, near_region.c the
+ * regions of memory in which offers lie.
  */
 #ifndef M0_SRC_LND_TCP_NEAR_INTERNAL_H
 #define M0_SRC_LND_TCP_NEAR_INTERNAL_H
@@ -14,15 +15,39 @@
 #include "ring/pipe.h"
 
 enum {
-	/** Pieces of at least PIECE bytes that follow each other are offered if they
-	 * are OFFER bytes in all, and the peer can copy them. Nothing else leaves until an offer is taken, while the next pieces follow
-	 * in the ring, so for less two copies take less time. */
+	/** A piece of at least so many bytes in a region that the peer has mapped is
+	 * offered. */
+	M0_NEAR_REGION_BYTES = 16 << 10,
+	/** Other pieces of at least PIECE bytes that follow each other are offered if they
+	 * are OFFER bytes in all, and the peer can copy them by a system call: for less
+	 * two copies take less time. */
 	M0_NEAR_PIECE_BYTES = 32 << 10,
 	M0_NEAR_OFFER_BYTES = 192 << 10,
+	/** Bytes of an offer that are copied at a time. */
+	M0_NEAR_COPY_BYTES = 256 << 10,
+	/** Bytes that one stream may take in a pass: about 100 us. */
+	M0_NEAR_TURN_BYTES = 512 << 10,
+	/** Most regions of peers that a node maps. */
+	M0_NEAR_MAPS_MAX = 16384,
 	/** Streams with a pipe that a pass looks at. */
 	M0_NEAR_LOOKS_MAX = 64,
 	/** Most accepted streams that have not introduced themselves. */
 	M0_NEAR_GREETING_MAX = 64
+};
+
+/** Most bytes of the regions that a stream maps. */
+#define M0_NEAR_MAPS_BYTES_MAX ((uint64_t)1 << 36)
+
+struct m0_near_lend;
+struct m0_near_maps;
+
+/** A message of the Unix socket about a region of the sender. */
+struct m0_near_word {
+	/** 1 it is lent, with its descriptor; 2 it is recalled. */
+	uint8_t  nwo_type;
+	uint8_t  nwo_reserved[3];
+	uint32_t nwo_nr;
+	uint64_t nwo_bytes;
 };
 
 /** The part of a stream that is not TCP. */
@@ -47,12 +72,29 @@ struct m0_near {
 	bool nea_can_copy;
 	/** This side has said that it sleeps. */
 	bool nea_sleeps;
-	/** Nothing leaves until the peer has taken something. */
-	bool nea_out_waits;
+	/** Something leaves, or is done, when the peer has taken it: enum m0_pipe_want. */
+	unsigned nea_waits;
 	/** The Unix socket has ended. */
 	bool nea_ended;
-	/** Bytes of all offers that are outstanding. */
-	size_t nea_offered;
+	/** The peer has sent what is not accepted. */
+	bool nea_is_flawed;
+	/** Bytes that were passed and have not left: of the outstanding offers each with
+	 * what was put before it, in a ring that begins at nea_hold_first; and what was put
+	 * behind the last offer. */
+	size_t   nea_holds[M0_PIPE_OFFERS_MAX];
+	unsigned nea_hold_first;
+	unsigned nea_holds_nr;
+	size_t   nea_tail;
+	/** All of them. */
+	size_t nea_passed;
+	/** Own regions that were lent to the peer; NULL: none. */
+	struct m0_near_lend *nea_lend;
+	/** Regions of the peer; NULL: none. */
+	struct m0_near_maps *nea_maps;
+	/** The word that comes, as far as it has, and its descriptor; -1: none. */
+	struct m0_near_word nea_word;
+	unsigned            nea_word_nr;
+	int                 nea_word_fd;
 	/** Known to nobody who cannot read this memory. */
 	uint64_t nea_cookie[2];
 };
@@ -73,11 +115,35 @@ void m0_tcp__near_bell(struct m0_tcp_stream *stream);
 void m0_tcp__near_told(struct m0_tcp_stream *stream, unsigned events);
 /** Bytes that the peer has not taken. */
 size_t m0_tcp__near_unsent(struct m0_tcp_stream *stream);
+/** Recalls regions from all peers. */
+void m0_tcp__nears_recall(struct m0_tcp_io *io);
 /** Looks at some streams for input and for space. */
 void m0_tcp__nears_look(struct m0_tcp_io *io);
 /** Says to the peers that this node sleeps; what has something to do is ready. */
 void m0_tcp__nears_sleep(struct m0_tcp_io *io);
 void m0_tcp__nears_wake(struct m0_tcp_io *io);
+
+/* -- near_region.c --------------------------------------------------------- */
+
+/**
+ * Reads wake-ups and words from the Unix socket.
+ * @param ret_flaw  what is wrong with a word; NULL: nothing.
+ * @retval <0  the socket has ended, or there is a flaw.
+ */
+int m0_tcp__near_words_in(struct m0_tcp_stream *stream, const char **ret_flaw);
+/**
+ * Finds where memory of this node lies in a region that the peer has mapped. A region
+ * that the peer does not have is lent to it, for the next time.
+ */
+bool m0_tcp__near_is_lent(struct m0_tcp_stream *stream, const void *addr,
+			  size_t nr, uint32_t *ret_region, uint64_t *ret_place);
+/** Recalls regions that have gone back to the system. */
+void m0_tcp__near_lend_look(struct m0_tcp_stream *stream);
+/** @return the mapping of an offer; NULL: it lies in no region of the peer. */
+const void *m0_tcp__near_map_at(const struct m0_tcp_stream *stream,
+				uint32_t region, uint64_t place,
+				uint64_t bytes);
+void m0_tcp__near_regions_free(struct m0_tcp_io *io, struct m0_near *near);
 
 /* -- near_conn.c ----------------------------------------------------------- */
 

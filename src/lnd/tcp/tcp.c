@@ -197,6 +197,8 @@ static bool tcp_pass(struct m0_reactor_source *src, m0_time_t now)
 	if (M0_UNLIKELY(io->tci_nears_sleep))
 		m0_tcp__nears_wake(io);
 	m0_tcp__nears_look(io);
+	if (M0_UNLIKELY(io->tci_gone != m0_os_regions_gone()))
+		m0_tcp__nears_recall(io);
 	hot = look(io);
 	if (hot != NULL)
 		stream_turn(hot);
@@ -301,6 +303,7 @@ static void tcp_destroy(struct m0_streams *streams)
 					       tcl_all)
 					 ->tcl_listener);
 	m0_tcp__links_fini(io);
+	m0_os_regions_unwatch(&io->tci_watch);
 	m0_reactor_del(&io->tci_source);
 	m0_free(io->tci_spare);
 	m0_free(io);
@@ -337,6 +340,24 @@ static unsigned streams_max(void)
 	return (unsigned)clip64u(1, UINT32_MAX, nr);
 }
 
+static void memory_gone(struct m0_os_region_watch *watch)
+{
+	m0_loop_rouse(
+		m0_tcp__loop(container_of(watch, struct m0_tcp_io, tci_watch)));
+}
+
+/* Memory that is allocated from now on can be lent to nodes of this host. */
+static void watch_begin(struct m0_tcp_io *io)
+{
+	m0_list_link_init(&io->tci_watch.orw_link);
+	if (!io->tci_cfg.sic_same_host)
+		return;
+	m0_os_regions_share(M0_OS_SHARE_READ);
+	io->tci_watch.orw_gone = memory_gone;
+	io->tci_gone = m0_os_regions_gone();
+	m0_os_regions_watch(&io->tci_watch);
+}
+
 static int tcp_create(struct m0_streams **ret, struct m0_reactor *reactor,
 		      const struct m0_streams_cfg *cfg)
 {
@@ -365,6 +386,7 @@ static int tcp_create(struct m0_streams **ret, struct m0_reactor *reactor,
 	m0_list_init(&io->tci_listeners);
 	m0_list_init(&io->tci_callers);
 	m0_tcp__links_init(io);
+	watch_begin(io);
 	io->tci_source.rts_ops = &source_ops;
 	m0_reactor_add(reactor, &io->tci_source);
 	*ret = &io->tci_streams;

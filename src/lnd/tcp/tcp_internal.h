@@ -74,6 +74,12 @@ struct m0_tcp_io {
 	unsigned       tci_greeting_nr;
 	/** Their peers were told that this node sleeps. */
 	bool tci_nears_sleep;
+	/** Regions of peers that are mapped. */
+	unsigned tci_maps_nr;
+	/** Wakes the node when memory goes back to the system; m0_os_regions_gone() when
+	 * the regions lent to peers were looked at. */
+	struct m0_os_region_watch tci_watch;
+	uint64_t                  tci_gone;
 	/** Streams in all. */
 	unsigned tci_all_nr;
 	/** Streams with bytes to be taken before the next look. */

@@ -47,7 +47,8 @@ void m0_tcp__stream_out_add(struct m0_tcp_stream *stream)
 {
 	M0_PRE_EX(m0_tcp__stream_invariant(stream));
 	if (!stream->tcs_out_full && !stream->tcs_dials &&
-	    (stream->tcs_near == NULL || !stream->tcs_near->nea_out_waits) &&
+	    (stream->tcs_near == NULL ||
+	     (stream->tcs_near->nea_waits & M0_PIPE_SPACE) == 0) &&
 	    !m0_list_link_is_in(&stream->tcs_out))
 		m0_list_add_tail(&stream->tcs_io->tci_out, &stream->tcs_out);
 }
@@ -533,8 +534,9 @@ static bool stream_in(struct m0_tcp_stream *stream)
 {
 	struct m0_tcp_io *io = stream->tcs_io;
 	struct in_plan    plan;
-	size_t            left = M0_TCP_TURN_BYTES;
-	ssize_t           nr;
+	size_t  left = stream->tcs_near == NULL ? (size_t)M0_TCP_TURN_BYTES
+						: M0_NEAR_TURN_BYTES;
+	ssize_t nr;
 
 	M0_PRE_EX(m0_tcp__stream_invariant(stream));
 	if (stream->tcs_in_paused ||

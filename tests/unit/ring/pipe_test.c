@@ -230,6 +230,43 @@ static void sleeper_is_woken_for_what_it_wants(void **state)
 
 /* -- a hostile other side -------------------------------------------------- */
 
+/* A side that waits for an offer is not woken for bytes that were taken. */
+static void offer_taken_wakes(void **state)
+{
+	(void)state;
+	put("header");
+	assert_int_equal(m0_pipe_offer_put(&a, 3, 0, 10), 0);
+	m0_pipe_commit(&a);
+	assert_true(m0_pipe_sleep(&a, M0_PIPE_TAKEN));
+	get("header");
+	assert_false(m0_pipe_bell(&b));
+	assert_false(m0_pipe_has(&a, M0_PIPE_TAKEN));
+	offer_take(0, 10, 10);
+	assert_true(m0_pipe_bell(&b));
+	assert_true(m0_pipe_has(&a, M0_PIPE_TAKEN));
+	assert_int_equal(m0_pipe_offers_nr(&a), 0);
+	assert_false(m0_pipe_has(&a, M0_PIPE_TAKEN));
+}
+
+/* The state of a region is that of its number, not of its place. */
+static void region_has_a_state(void **state)
+{
+	const uint32_t nr = 5;
+	const uint32_t next = nr + M0_PIPE_REGIONS_MAX;
+
+	(void)state;
+	assert_int_equal(m0_pipe_region_get(&a, nr), M0_PIPE_REGION_UNKNOWN);
+	m0_pipe_region_set(&b, nr, M0_PIPE_REGION_MAPPED);
+	assert_int_equal(m0_pipe_region_get(&a, nr), M0_PIPE_REGION_MAPPED);
+	assert_int_equal(m0_pipe_region_get(&a, next), M0_PIPE_REGION_UNKNOWN);
+	assert_int_equal(m0_pipe_region_get(&b, nr), M0_PIPE_REGION_UNKNOWN);
+	m0_pipe_region_set(&b, nr, M0_PIPE_REGION_DROPPED);
+	assert_int_equal(m0_pipe_region_get(&a, nr), M0_PIPE_REGION_DROPPED);
+	m0_pipe_region_set(&b, UINT32_MAX, M0_PIPE_REGION_REFUSED);
+	assert_int_equal(m0_pipe_region_get(&a, UINT32_MAX),
+			 M0_PIPE_REGION_REFUSED);
+}
+
 static void wrong_put_is_refused(void **state)
 {
 	(void)state;
@@ -453,6 +490,8 @@ int main(void)
 		CASE(reset_is_an_error),
 		CASE(sleeper_is_woken_once),
 		CASE(sleeper_is_woken_for_what_it_wants),
+		CASE(offer_taken_wakes),
+		CASE(region_has_a_state),
 		CASE(wrong_put_is_refused),
 		CASE(put_that_moves_back_is_refused),
 		CASE(wrong_taken_is_refused),
