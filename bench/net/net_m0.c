@@ -13,7 +13,7 @@ enum {
 	TEXT_BYTES = 80,
 	SPIN_MAX_NS = 1000000000,
 	PEER_CREDITS = 64,
-	PAGE_SHIFT = 12,
+	HUGE_SHIFT = 21,
 	END_S = 10
 };
 
@@ -156,9 +156,9 @@ void *net_m0_memory(const struct net_m0 *m, int side, size_t bytes)
 {
 	void *ret;
 
-	if (side == 1 || !net_m0_is_attached(m))
+	if (!net_m0_is_near(m) && !(net_m0_is_attached(m) && side == 0))
 		return bench_huge(bytes);
-	ret = m0_alloc_aligned(bytes, PAGE_SHIFT);
+	ret = m0_alloc_aligned(bytes, HUGE_SHIFT);
 	if (ret == NULL)
 		bench_die("no memory: %zu bytes", bytes);
 	memset(ret, 0, bytes);

@@ -34,7 +34,8 @@ void net_m0_stop(struct net_m0 *m, int side);
 
 bool net_m0_is_near(const struct net_m0 *m);
 bool net_m0_is_attached(const struct net_m0 *m);
-/** Touched memory of a side: of the library's allocator if a daemon maps it. */
+/** Touched memory of a side, not given back: of the library's allocator if a daemon or the
+ * peer maps it. */
 void *net_m0_memory(const struct net_m0 *m, int side, size_t bytes);
 /** Side 1 of attached: the daemon's node. */
 void net_m0_host_poll(struct net_m0 *m);

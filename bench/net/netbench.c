@@ -171,8 +171,8 @@ static void copy_open(void *arg, int side)
 	(void)arg;
 	if (side == 1)
 		return;
-	copies.cp_from = bench_huge(all);
-	copies.cp_to = bench_huge(all);
+	copies.cp_from = net_m0_memory(&m0, 0, all);
+	copies.cp_to = net_m0_memory(&m0, 0, all);
 	memset(copies.cp_from, 's', all);
 }
 
