@@ -123,6 +123,7 @@ struct cf_buf {
 	/** Memory of the whole, guards included. */
 	uint8_t *cb_mem;
 	size_t   cb_mem_nr;
+	bool     cb_is_of_library;
 	/** A pool owns the buffer and deregisters it. */
 	bool cb_in_pool;
 	/** Its next adds are m0_net_buffer_add_again(). */
@@ -318,6 +319,8 @@ struct cf_buf *cf_buf(unsigned dom, m0_bcount_t size);
 struct cf_buf *cf_buf_random(unsigned dom, m0_bcount_t size);
 struct cf_buf *cf_buf_segs(unsigned dom, uint32_t nr, const m0_bcount_t *len);
 /** Memory and callbacks, but not registered. */
+/** Large buffers that are made from now on have memory of the library's allocator. */
+extern bool cf_library_memory;
 struct cf_buf *cf_buf_raw(uint32_t nr, const m0_bcount_t *len);
 /** Deregisters and frees; also from a callback. */
 void cf_buf_free(struct cf_buf *b);

@@ -128,6 +128,13 @@ const struct m0_net_buffer_callbacks
 
 /* -------------------------------------------------------------- memory -- */
 
+bool cf_library_memory;
+
+enum {
+	LIBRARY_BYTES_MIN = 16 << 10,
+	PAGE_SHIFT = 12
+};
+
 /* Guard, segment, guard, segment, ... guard, in one block. */
 struct cf_buf *cf_buf_raw(uint32_t nr, const m0_bcount_t *len)
 {
@@ -139,7 +146,11 @@ struct cf_buf *cf_buf_raw(uint32_t nr, const m0_bcount_t *len)
 	for (i = 0; i < nr; ++i)
 		b->cb_size += len[i];
 	b->cb_mem_nr = b->cb_size + (nr + 1) * (size_t)CF_GUARD;
-	b->cb_mem = malloc(b->cb_mem_nr);
+	b->cb_is_of_library = cf_library_memory &&
+			      b->cb_mem_nr >= LIBRARY_BYTES_MIN;
+	b->cb_mem = b->cb_is_of_library
+			    ? m0_alloc_aligned(b->cb_mem_nr, PAGE_SHIFT)
+			    : malloc(b->cb_mem_nr);
 	b->cb_nb.nb_buffer.ov_vec.v_count = calloc(nr, sizeof *len);
 	b->cb_nb.nb_buffer.ov_buf = calloc(nr, sizeof(void *));
 	CF_TRUE(b->cb_mem != NULL && b->cb_nb.nb_buffer.ov_buf != NULL &&
@@ -247,7 +258,10 @@ void cf_buf_free(struct cf_buf *b)
 	m0_mutex_unlock(&bufs_lock);
 	free(b->cb_nb.nb_buffer.ov_vec.v_count);
 	free(b->cb_nb.nb_buffer.ov_buf);
-	free(b->cb_mem);
+	if (b->cb_is_of_library)
+		m0_free_aligned(b->cb_mem, b->cb_mem_nr, PAGE_SHIFT);
+	else
+		free(b->cb_mem);
 	free(b);
 }
 

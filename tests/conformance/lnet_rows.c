@@ -201,6 +201,7 @@ void lnet_tcp4_spelling(char *ret, unsigned nr)
 void lnet_host_begin(void)
 {
 	same_host = true;
+	cf_library_memory = true;
 	nodes_begin(tcp4_addrs, 2, false);
 }
 
@@ -230,6 +231,7 @@ void lnet_host_end(void)
 		host_check(nodes[i]);
 	lnet_end();
 	same_host = false;
+	cf_library_memory = false;
 }
 
 /* --------------------------------------------------------------- attach -- */
