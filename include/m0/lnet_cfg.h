@@ -238,6 +238,13 @@ struct m0_lnet_cfg {
 	 * memory of this kind, and a child process shares it. false.
 	 */
 	bool lc_same_host;
+	/**
+	 * Directory in which nodes with lc_same_host find each other, by an absolute
+	 * path; "": the network namespace. Containers that share it need to share
+	 * neither network nor processes; each address and port in it is of one node.
+	 * Its mode says who may connect. "".
+	 */
+	char lc_same_host_dir[44];
 };
 
 /**

@@ -172,8 +172,27 @@ static bool is_terminated(const char *text, size_t size)
 	return memchr(text, 0, size) != NULL;
 }
 
+static int dir_check(const struct m0_lnet_cfg *cfg, char *why)
+{
+	if (!is_terminated(cfg->lc_same_host_dir, sizeof cfg->lc_same_host_dir))
+		return m0_node_why(why, -EINVAL,
+				   "lc_same_host_dir has no end; it may have "
+				   "up to %zu characters",
+				   sizeof cfg->lc_same_host_dir - 1);
+	if (cfg->lc_same_host_dir[0] != '\0' && cfg->lc_same_host_dir[0] != '/')
+		return m0_node_why(why, -EINVAL,
+				   "lc_same_host_dir is \"%s\"; \"\" or an "
+				   "absolute path is accepted",
+				   cfg->lc_same_host_dir);
+	return 0;
+}
+
 static int texts_check(const struct m0_lnet_cfg *cfg, char *why)
 {
+	int rc = dir_check(cfg, why);
+
+	if (rc != 0)
+		return rc;
 	if (!is_terminated(cfg->lc_congestion, sizeof cfg->lc_congestion))
 		return m0_node_why(why, -EINVAL,
 				   "lc_congestion has no end; it may have up "

@@ -51,6 +51,8 @@ struct m0_streams_cfg {
 	/** Streams to nodes of this host take another way than through the network,
 	 * if both sides have one. */
 	bool sic_same_host;
+	/** Directory in which such nodes find each other; "": the namespace of the network. */
+	char sic_same_host_dir[44];
 	/** A node of this host that connects that way and does not introduce itself is
 	 * dropped after so long; 0: never. */
 	m0_time_t sic_accept_timeout_ns;

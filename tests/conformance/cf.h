@@ -320,7 +320,7 @@ struct cf_buf *cf_buf_random(unsigned dom, m0_bcount_t size);
 struct cf_buf *cf_buf_segs(unsigned dom, uint32_t nr, const m0_bcount_t *len);
 /** Memory and callbacks, but not registered. */
 /** Large buffers that are made from now on have memory of the library's allocator. */
-extern bool cf_library_memory;
+extern bool    cf_library_memory;
 struct cf_buf *cf_buf_raw(uint32_t nr, const m0_bcount_t *len);
 /** Deregisters and frees; also from a callback. */
 void cf_buf_free(struct cf_buf *b);

@@ -87,6 +87,34 @@ class SameHost(cli.Case):
         self.assertEqual(self.counters(one)['same_host'], 0)
         self.assertGreaterEqual(self.counters(two)['fell_back'], 1)
 
+    def other_network(self):
+        """Prefix of a command in namespaces of its own for network and processes."""
+        prefix = ('unshare', '--net', '--pid', '--fork', '--kill-child', 'sh',
+                  '-c', 'ip link set lo up && exec "$@"', 'sh')
+        if cli.subprocess.call([*prefix, 'true'],
+                               stderr=cli.subprocess.DEVNULL) != 0:
+            self.skipTest('no namespaces')
+        return prefix
+
+    def test_containers_share_a_directory(self):
+        """No way by TCP leads from one network to the other."""
+        other = self.other_network()
+        os.mkdir(self.path('d'))
+        one = self.node(1, same_host=self.path('d'))
+        two = lnet.Node(self, *self.options(2, self.path('d')), prefix=other)
+        self.ping(one, 2)
+        counters = self.counters(one)
+        self.assertGreaterEqual(counters['same_host'], 1)
+        self.assertEqual(counters['same_host'], counters['connections'])
+        self.assertGreaterEqual(self.counters(two)['same_host'], 1)
+        self.assertEqual(len(os.listdir(self.path('d'))), 2)
+
+    def test_directory_is_absolute_and_short(self):
+        for text in ('maybe', 'tmp/x', '/' + 'x' * 43):
+            result = cli.run('ping', '--same-host', text, self.nid(1))
+            self.assertEqual(result.returncode, 2)
+            self.assertIn(b'--same-host', result.stderr)
+
     def test_death_is_noticed_at_once(self):
         one = self.node(1, '--lnd-timeout', '60', '--keepalive', '0')
         for number in (signal.SIGKILL, signal.SIGTERM):

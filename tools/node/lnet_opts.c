@@ -73,9 +73,10 @@ static const struct argp_option lnet_options[] = {
 	{ "keepalive", KEY_KEEPALIVE, "TIME", 0,
 	  "Send a keepalive to an idle peer this often; default 30; 0: never",
 	  0 },
-	{ "same-host", KEY_SAME_HOST, "on|off", 0,
+	{ "same-host", KEY_SAME_HOST, "on|off|DIR", 0,
 	  "Connect to nodes of this host and user through shared memory instead "
-	  "of TCP, if they do, too; default off",
+	  "of TCP, if they do, too, and are in the same network namespace or have "
+	  "the same directory; default off",
 	  0 },
 	{ "routes", KEY_ROUTES, "TEXT", 0,
 	  "Routes to other networks, 'NET [HOPS] GATEWAY[:PRIORITY]; ...', as "
@@ -205,9 +206,17 @@ static void accept_option(struct lnet_opts *opts, const char *text)
 
 static void same_host_option(struct lnet_opts *opts, const char *text)
 {
-	opts->nop_cfg.lc_same_host = strcmp(text, "on") == 0;
-	if (!opts->nop_cfg.lc_same_host && strcmp(text, "off") != 0)
-		tool_bad_value(opts->nop_fail, "--same-host", text, "on, off");
+	struct m0_lnet_cfg *cfg = &opts->nop_cfg;
+	size_t              nr = text[0] == '/' ? strlen(text) : 0;
+
+	cfg->lc_same_host = nr > 0 || strcmp(text, "on") == 0;
+	if (nr >= sizeof cfg->lc_same_host_dir ||
+	    (!cfg->lc_same_host && strcmp(text, "off") != 0))
+		tool_bad_value(
+			opts->nop_fail, "--same-host", text,
+			"on, off, absolute path of at most 43 characters");
+	M0_SET0(&cfg->lc_same_host_dir);
+	memcpy(cfg->lc_same_host_dir, text, nr);
 }
 
 static void source_ports_option(struct lnet_opts *opts, const char *text)
@@ -408,6 +417,7 @@ char *lnet_opts_words(char *ret, size_t size, const char *why)
 		{ "lc_transaction_timeout_ms", "--transaction-timeout" },
 		{ "lc_timeout_ms", "--lnd-timeout" },
 		{ "lc_peers_colibri", "--peers-colibri" },
+		{ "lc_same_host_dir", "--same-host" },
 		{ "lc_same_host", "--same-host" },
 		{ "declare that all peers are Colibri nodes",
 		  "declare that all peers are Colibri nodes "

@@ -58,6 +58,10 @@ static int streams_make(struct m0_streams **ret, const struct m0_lnd_env *env)
 		    .sic_accept_timeout_ns = ms(cfg->lc_accept_timeout_ms),
 	};
 
+	M0_BASSERT(sizeof icfg.sic_same_host_dir ==
+		   sizeof cfg->lc_same_host_dir);
+	memcpy(icfg.sic_same_host_dir, cfg->lc_same_host_dir,
+	       sizeof icfg.sic_same_host_dir);
 	memcpy(icfg.sic_congestion, cfg->lc_congestion,
 	       sizeof icfg.sic_congestion);
 	return m0_host_ops_get()->hso_streams_create(ret, env->lev_reactor,

@@ -3,8 +3,9 @@
  * How a stream with a pipe comes to be. A node that listens at an address also has a
  * Unix socket with an abstract name, which tells the user, the address and the port.
  * Such a name is of one network namespace, as the address is, and vanishes with its
- * socket. A node that dials an address looks for that name first. Whatever fails
- * before the pipe is there makes it dial over TCP.
+ * socket. With a directory the name is that of a file there. A node that dials an address
+ * looks for that name first. Whatever fails before the pipe is there makes it dial over
+ * TCP.
  *
  * Anybody can take a name, so each side looks at the user of the other one: its own, or
  * root.
@@ -12,6 +13,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -52,7 +54,9 @@ struct near_hello {
 
 M0_BASSERT(sizeof(struct near_hello) == 96);
 
-static socklen_t name_make(struct sockaddr_un *sa, uid_t uid,
+/* In a directory, or an abstract name. */
+static socklen_t name_make(struct sockaddr_un          *sa,
+			   const struct m0_streams_cfg *cfg, uid_t uid,
 			   const struct m0_host_addr *addr)
 {
 	char text[M0_TCP_TEXT_BYTES];
@@ -60,6 +64,13 @@ static socklen_t name_make(struct sockaddr_un *sa, uid_t uid,
 
 	M0_SET0(sa);
 	sa->sun_family = AF_UNIX;
+	if (cfg->sic_same_host_dir[0] != '\0') {
+		nr = snprintf(sa->sun_path, sizeof sa->sun_path, "%s/%u-%s-%u",
+			      cfg->sic_same_host_dir, (unsigned)uid,
+			      m0_tcp__addr_text(addr, text), addr->sa_port);
+		M0_ASSERT((size_t)nr < sizeof sa->sun_path);
+		return sizeof *sa;
+	}
 	nr = snprintf(sa->sun_path + 1, sizeof sa->sun_path - 1,
 		      "colibri/%u/%s/%u", (unsigned)uid,
 		      m0_tcp__addr_text(addr, text), addr->sa_port);
@@ -256,7 +267,8 @@ void m0_tcp__near_free(struct m0_tcp_stream *stream, bool reset)
 /* -- dial ------------------------------------------------------------------ */
 
 /* @return a socket that is connected to a node with the address; -1: there is none. */
-static int near_connect(const struct m0_host_addr *to, pid_t *ret_pid)
+static int near_connect(const struct m0_streams_cfg *cfg,
+			const struct m0_host_addr *to, pid_t *ret_pid)
 {
 	uid_t              uids[2] = { geteuid(), 0 };
 	struct sockaddr_un sa;
@@ -265,7 +277,7 @@ static int near_connect(const struct m0_host_addr *to, pid_t *ret_pid)
 	int                fd = unix_socket();
 
 	for (i = 0; fd >= 0 && i < ARRAY_SIZE(uids); ++i) {
-		len = name_make(&sa, uids[i], to);
+		len = name_make(&sa, cfg, uids[i], to);
 		if (connect(fd, (struct sockaddr *)&sa, len) != 0)
 			continue;
 		if (peer_is_ours(fd, ret_pid))
@@ -308,7 +320,7 @@ struct m0_tcp_stream *m0_tcp__near_dial(struct m0_tcp_io          *io,
 {
 	struct m0_tcp_stream *stream;
 	pid_t                 pid;
-	int                   fd = near_connect(to, &pid);
+	int                   fd = near_connect(&io->tci_cfg, to, &pid);
 
 	if (fd < 0)
 		return NULL;
@@ -509,26 +521,59 @@ static void near_accept(struct m0_tcp_listener *tcp)
 		m0_list_del(&tcp->tcl_callers);
 }
 
-static int near_bind(const struct m0_host_addr *addr)
+/* A file of a process that has ended. */
+static bool name_is_left_over(const struct sockaddr_un *sa, socklen_t len)
+{
+	int  fd = unix_socket();
+	bool is_left = fd >= 0 &&
+		       connect(fd, (const struct sockaddr *)sa, len) != 0 &&
+		       errno == ECONNREFUSED;
+
+	if (fd >= 0)
+		(void)close(fd);
+	return is_left;
+}
+
+/* The mode of the directory says who may connect, not that of the file. */
+static int name_take(int fd, const struct sockaddr_un *sa, socklen_t len)
+{
+	int rc = bind(fd, (const struct sockaddr *)sa, len) == 0 ? 0 : -errno;
+
+	if (sa->sun_path[0] == '\0')
+		return rc;
+	if (rc == -EADDRINUSE && name_is_left_over(sa, len)) {
+		(void)unlink(sa->sun_path);
+		rc = bind(fd, (const struct sockaddr *)sa, len) == 0 ? 0
+								     : -errno;
+	}
+	if (rc == 0)
+		(void)chmod(sa->sun_path, 0666);
+	return rc;
+}
+
+static int near_bind(const struct m0_streams_cfg *cfg,
+		     const struct m0_host_addr   *addr)
 {
 	struct sockaddr_un sa;
-	socklen_t          len = name_make(&sa, geteuid(), addr);
+	socklen_t          len = name_make(&sa, cfg, geteuid(), addr);
 	int                fd = unix_socket();
 	int                rc;
 
 	if (fd < 0)
 		return -errno;
-	if (bind(fd, (struct sockaddr *)&sa, len) == 0 &&
-	    listen(fd, BACKLOG) == 0)
+	rc = name_take(fd, &sa, len);
+	if (rc == 0 && listen(fd, BACKLOG) != 0)
+		rc = -errno;
+	if (rc == 0)
 		return fd;
-	rc = -errno;
 	(void)close(fd);
 	return rc;
 }
 
 static int near_listen(struct m0_tcp_listener *near)
 {
-	int fd = near_bind(&near->tcl_listener->slr_addr);
+	int fd = near_bind(&near->tcl_io->tci_cfg,
+			   &near->tcl_listener->slr_addr);
 	int rc;
 
 	if (fd < 0)
@@ -596,6 +641,13 @@ void m0_tcp__near_unlisten(struct m0_tcp_listener *tcp)
 		return;
 	greeting_end(io, near);
 	m0_loop_del(m0_tcp__loop(io), &near->tcl_fd);
+	if (io->tci_cfg.sic_same_host_dir[0] != '\0') {
+		struct sockaddr_un sa;
+
+		(void)name_make(&sa, &io->tci_cfg, geteuid(),
+				&near->tcl_listener->slr_addr);
+		(void)unlink(sa.sun_path);
+	}
 	(void)close(near->tcl_fd.lof_fd);
 	m0_list_del(&near->tcl_callers);
 	m0_free(near);

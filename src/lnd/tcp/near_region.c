@@ -50,7 +50,7 @@ static int word_send(struct m0_tcp_stream *stream, uint8_t type, uint32_t nr,
 	const struct m0_near_word word = { .nwo_type = type,
 					   .nwo_nr = nr,
 					   .nwo_bytes = bytes };
-	ssize_t rc;
+	ssize_t                   rc;
 
 	++stream->tcs_stream.stm_counts->stc_writes_nr;
 	rc = m0_os_fds_send(stream->tcs_fd.lof_fd, &word, sizeof word, &fd,
@@ -157,8 +157,8 @@ static void region_lend(struct m0_tcp_stream      *stream,
 		return;
 	if (word_send(stream, LEND, nr, region->org_bytes, region->org_fd) !=
 	    0) {
-		lend->nle_slots[nr % SLOTS_NR] =
-			nr <= SLOTS_NR ? 0 : nr - SLOTS_NR;
+		lend->nle_slots[nr % SLOTS_NR] = nr <= SLOTS_NR ? 0
+								: nr - SLOTS_NR;
 		return;
 	}
 	rank = rank_of(lend, region->org_base);
@@ -413,7 +413,7 @@ int m0_tcp__near_words_in(struct m0_tcp_stream *stream, const char **ret_flaw)
 		nr = m0_os_fds_recv(stream->tcs_fd.lof_fd, bytes, sizeof bytes,
 				    &fds, MSG_DONTWAIT);
 		if (nr <= 0)
-			return nr == 0 ? -ECONNRESET
+			return nr == 0                        ? -ECONNRESET
 			       : M0_IN(nr, (-EAGAIN, -EINTR)) ? 0
 							      : (int)nr;
 		has_fd = fds.ofs_nr > 0;

@@ -73,6 +73,13 @@ static void check_names_wrong_field(void **state)
 	memset(cfg.lc_congestion, 'x', sizeof cfg.lc_congestion);
 	assert_int_equal(m0_lnet_cfg_check(&cfg, why), -EINVAL);
 	assert_why("lc_congestion");
+	m0_lnet_cfg_default(&cfg);
+	strcpy(cfg.lc_same_host_dir, "run/x");
+	assert_int_equal(m0_lnet_cfg_check(&cfg, why), -EINVAL);
+	assert_why("lc_same_host_dir");
+	memset(cfg.lc_same_host_dir, '/', sizeof cfg.lc_same_host_dir);
+	assert_int_equal(m0_lnet_cfg_check(&cfg, why), -EINVAL);
+	assert_why("lc_same_host_dir");
 }
 
 /* Processors are a list; whether there are such is not looked at here. */

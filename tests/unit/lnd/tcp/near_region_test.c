@@ -172,8 +172,8 @@ static void freed_memory_is_unmapped(void **state)
 		send_until_lent(ours, theirs);
 		assert_int_equal(maps_nr(), 1);
 		pattern_free();
-		assert_true(fake.fs_reactor->rtr_ops->rtro_ready(
-			fake.fs_reactor));
+		assert_true(
+			fake.fs_reactor->rtr_ops->rtro_ready(fake.fs_reactor));
 		fake_until(maps_nr() == 0);
 		pattern = m0_alloc_aligned(PATTERN_BYTES, PAGE_SHIFT);
 		assert_non_null(pattern);
@@ -309,9 +309,7 @@ static void wrong_word_ends_the_stream(const struct word *word, int fd)
 
 static void wrong_words_are_refused(void **state)
 {
-	const struct word good = { .w_type = LEND,
-				   .w_nr = 1,
-				   .w_bytes = 4096 };
+	const struct word good = { .w_type = LEND, .w_nr = 1, .w_bytes = 4096 };
 	struct word       word;
 	void             *memory;
 	int               fd = memory_make(4096, &memory);

@@ -359,6 +359,54 @@ static void other_users_name_is_not_used(void **state)
 	fake_free(ours);
 }
 
+/* The socket is a file of a directory, and no name of the network namespace. A file of a
+ * process that was killed is replaced, and the file goes with the listener. */
+static void directory_has_the_socket(void **state)
+{
+	struct m0_streams_cfg     cfg = near_cfg;
+	struct m0_stream_listener other = { 0 };
+	struct sockaddr_un        sa = { .sun_family = AF_UNIX };
+	struct m0_sock_conn      *ours;
+	struct m0_sock_conn      *theirs;
+	struct stat               st;
+	char                      dir[] = "/tmp/colibri-near-XXXXXX";
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	strcpy(cfg.sic_same_host_dir, dir);
+	fake_open("127.0.0.1", &cfg);
+	ours = fake_pair(&theirs);
+	assert_true(is_near(ours) && is_near(theirs));
+	fake_send(ours, MIB);
+	fake_until(theirs->fc_in == MIB);
+	assert_int_equal(
+		connect(fd, (struct sockaddr *)&sa,
+			name_of(&sa, fake.fs_listener.slr_addr.sa_port)),
+		-1);
+	/* One that is left over, one that is in use. */
+	M0_SET0(&sa);
+	sa.sun_family = AF_UNIX;
+	snprintf(sa.sun_path, sizeof sa.sun_path, "%s/%u-127.0.0.1-18778", dir,
+		 (unsigned)geteuid());
+	assert_int_equal(bind(fd, (struct sockaddr *)&sa, sizeof sa), 0);
+	other.slr_addr = fake_addr("127.0.0.1", 18778);
+	fake.fs_other = &other;
+	assert_int_equal(fake.fs_io->sts_ops->sto_listen(fake.fs_io, &other,
+							 fake.fs_why),
+			 0);
+	(void)close(fd);
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	assert_int_equal(connect(fd, (struct sockaddr *)&sa, sizeof sa), 0);
+	(void)close(fd);
+	fake.fs_io->sts_ops->sto_unlisten(fake.fs_io, &other);
+	assert_int_equal(stat(sa.sun_path, &st), -1);
+	fake_close();
+	fake_free(ours);
+	/* Nothing is left in it. */
+	assert_int_equal(rmdir(dir), 0);
+}
+
 /* The name is taken: the node works over TCP. */
 static void taken_name_is_no_error(void **state)
 {
@@ -672,6 +720,7 @@ int main(void)
 		cmocka_unit_test(wrong_answers_end_in_tcp),
 		cmocka_unit_test(other_users_name_is_not_used),
 		cmocka_unit_test(taken_name_is_no_error),
+		cmocka_unit_test(directory_has_the_socket),
 		cmocka_unit_test(neighbour_cannot_write),
 		cmocka_unit_test(wrong_introductions_are_refused),
 		cmocka_unit_test(other_user_is_refused),
