@@ -367,7 +367,7 @@ static int stats_get_do(struct m0_node *node, uint32_t nr)
 
 	if (stats == NULL)
 		return -ENOMEM;
-	*stats = *m0_node_counters(node);
+	*stats = *m0_lnet_engine_counters(node->nod_engine);
 	return block_give(node, nr, stats, sizeof *stats);
 }
 
