@@ -2,7 +2,7 @@
 #include "../../base/panics.h"
 
 #include "base/cursor.h"
-#include "lnd/o2ib/o2ib_wire.h"
+#include "golden/o2ib_again.h"
 #include "worked.h"
 
 enum {
@@ -32,57 +32,15 @@ static struct m0_o2ib_desc desc_room(void)
 /** Decodes the body of sc_in and encodes it again to sc_out. */
 static int again(size_t *ret_nr)
 {
-	struct m0_o2ib_hdr      *hdr = &sc.sc_hdr;
-	struct m0_o2ib_params    params;
-	struct m0_o2ib_immediate imm;
-	struct m0_o2ib_req       req = { .ibq_sink = desc_room() };
-	struct m0_o2ib_put_ack   ack = { .ibk_sink = desc_room() };
-	struct m0_o2ib_done      done;
-	const uint8_t           *in = sc.sc_in + 1;
-	uint8_t                 *out = sc.sc_out;
-	size_t                   room = sizeof sc.sc_out;
-	int                      rc = 0;
+	static struct o2ib_msg msg;
+	int                    rc;
 
-	switch (hdr->ibh_type) {
-	case M0_O2IB_NOOP:
-		*ret_nr = m0_o2ib__noop_encode(hdr, out, room);
-		break;
-	case M0_O2IB_CONNREQ:
-	case M0_O2IB_CONNACK:
-		rc = m0_o2ib__conn_decode(hdr, in, &params, &sc.sc_why);
-		if (rc == 0)
-			*ret_nr = m0_o2ib__conn_encode(hdr, &params, out, room);
-		break;
-	case M0_O2IB_IMMEDIATE:
-		rc = m0_o2ib__immediate_decode(hdr, in, &imm, &sc.sc_why);
-		if (rc == 0)
-			*ret_nr =
-				m0_o2ib__immediate_encode(hdr, &imm, out, room);
-		break;
-	case M0_O2IB_PUT_REQ:
-		rc = m0_o2ib__put_req_decode(hdr, in, &req, &sc.sc_why);
-		if (rc == 0)
-			*ret_nr = m0_o2ib__put_req_encode(hdr, &req, out, room);
-		break;
-	case M0_O2IB_GET_REQ:
-		rc = m0_o2ib__get_req_decode(hdr, in, &req, &sc.sc_why);
-		if (rc == 0)
-			*ret_nr = m0_o2ib__get_req_encode(hdr, &req, out, room);
-		break;
-	case M0_O2IB_PUT_ACK:
-		rc = m0_o2ib__put_ack_decode(hdr, in, &ack, &sc.sc_why);
-		if (rc == 0)
-			*ret_nr = m0_o2ib__put_ack_encode(hdr, &ack, out, room);
-		break;
-	default:
-		rc = m0_o2ib__done_decode(hdr, in, &done, &sc.sc_why);
-		if (rc == 0)
-			*ret_nr = m0_o2ib__done_encode(
-				hdr, &done,
-				hdr->ibh_type == M0_O2IB_PUT_NAK ? 0
-								 : UINT32_MAX,
-				out, room);
-	}
+	msg.om_hdr = sc.sc_hdr;
+	rc = o2ib_body_decode(&msg, sc.sc_in + 1);
+	if (rc == 0)
+		*ret_nr = o2ib_encode(&msg, sc.sc_out);
+	else
+		sc.sc_why = msg.om_why;
 	return rc;
 }
 
