@@ -10,6 +10,8 @@
 #include "../../tools/copy/copy_wire.h"
 #include "../../tools/object/obj_wire.h"
 #include "golden/golden.h"
+#include "golden/roce.h"
+#include "../../tests/unit/lnd/o2ib/worked.h"
 #include "fuzz.h"
 #include "m0/net_kit.h"
 #include "m0/rpc_bulk.h"
@@ -94,6 +96,48 @@ static void recorded(void)
 		if (nr[kind]++ < KIND_MAX)
 			msg_put(file->gf_name, msg, 10 * kind + nr[kind]);
 	}
+}
+
+/* Takes two messages of each type from a recording of net o2ib. */
+static void o2ib_recorded(const char *dir, const char *name)
+{
+	static struct roce        roce;
+	const struct roce_packet *packet = roce.ro_packets;
+	const uint8_t            *bytes;
+	unsigned                  nr[256] = { 0 };
+	char                      seed[64];
+	size_t                    bytes_nr;
+	size_t                    i;
+
+	M0_ASSERT(roce_load(&roce, dir, name) == 0);
+	for (i = 0; i < roce.ro_packets_nr; ++i, ++packet) {
+		bytes = packet->rop_bytes;
+		bytes_nr = packet->rop_nr;
+		if (packet->rop_opcode == ROCE_UD_SEND_ONLY) {
+			bytes = roce_private(packet, ROCE_CM_REQ, &bytes_nr);
+			if (bytes == NULL)
+				bytes = roce_private(packet, ROCE_CM_REP,
+						     &bytes_nr);
+		} else if (packet->rop_opcode != ROCE_RC_SEND_ONLY) {
+			continue;
+		}
+		if (bytes == NULL || nr[bytes[6]]++ > 1)
+			continue;
+		(void)snprintf(seed, sizeof seed, "recorded-%s-%02x-%u", name,
+			       bytes[6], nr[bytes[6]]);
+		seed_put("o2ib_wire", seed, bytes, bytes_nr);
+	}
+}
+
+static void o2ib(const char *dir)
+{
+	o2ib_recorded(dir, "17-o2ib-rxe-ping");
+	o2ib_recorded(dir, "17-o2ib-rxe-read-4K");
+	o2ib_recorded(dir, "17-o2ib-rxe-write-1M");
+	seed_put("o2ib_wire", "noop", worked_noop, sizeof worked_noop);
+	seed_put("o2ib_wire", "put-nak", worked_put_nak, sizeof worked_put_nak);
+	seed_put("o2ib_wire", "put-ack", worked_put_ack, sizeof worked_put_ack);
+	seed_put("o2ib_wire", "reject", worked_reject, sizeof worked_reject);
 }
 
 /* -------------------------------------------------------- our encoders -- */
@@ -443,6 +487,7 @@ int main(int argc, char **argv)
 	}
 	corpus = argv[2];
 	recorded();
+	o2ib(argv[1]);
 	nids();
 	texts();
 	descs();
