@@ -9,7 +9,9 @@ import time
 import cli
 import lnet
 
-KILLS_NR = 20
+KILLS_NR = 500
+# Listeners at a time; as many clients talk to them.
+PAIRS_NR = 2
 
 
 class Attach(cli.Case):
@@ -118,21 +120,71 @@ class Attach(cli.Case):
         self.assertNotEqual(child.wait(cli.PATIENCE), 0)
         self.attached(node, 0)
 
+    def spawn(self, *options):
+        return subprocess.Popen(
+            [cli.COLIBRI, 'perf', *options], env=self.env(),
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def nothing_left(self, node):
+        """The daemon holds nothing for processes, and its node no message."""
+        deadline = time.monotonic() + cli.PATIENCE
+        while True:
+            left = dict(self.shown(node)['processes'])
+            stats = node.json('stats', 'show')['statistics']
+            left = {'attached': left['attached'],
+                    'messages': stats['msgs_alloc'],
+                    'transactions': stats['rst_alloc']}
+            if not any(left.values()):
+                return
+            self.assertLess(time.monotonic(), deadline, left)
+            time.sleep(0.005)
+
+    def kill_round(self, node, draw):
+        """Pairs of processes, which attach, talk and are killed at random moments.
+        @return kills of processes that had not ended"""
+        killed = 0
+        eps = [f'{self.nid}:12345:40:{i}' for i in range(PAIRS_NR)]
+        children = [self.spawn('--listen', '--ep', ep) for ep in eps]
+        # In half of the rounds all attach at once.
+        if draw.random() < 0.5:
+            self.attached(node, PAIRS_NR)
+            time.sleep(draw.random() * 0.02)
+        children += [self.spawn('--time', '5', '--ep',
+                                f'{self.nid}:12345:40:*', ep) for ep in eps]
+        draw.shuffle(children)
+        try:
+            time.sleep(draw.random() * 0.06)
+            for child in children:
+                killed += child.poll() is None
+                child.send_signal(signal.SIGKILL)
+                time.sleep(draw.random() * 0.004)
+        finally:
+            for child in children:
+                child.kill()
+                child.wait()
+        self.nothing_left(node)
+        return killed
+
     def test_killed_processes_leave_nothing(self):
-        node = self.node()
-        draw = random.Random(1)
-        for i in range(KILLS_NR):
-            child = self.listen(i)
-            if i % 2:
-                self.attached(node, 1)
-            time.sleep(draw.random() * 0.05)
-            child.send_signal(signal.SIGKILL)
-            child.wait()
-            self.attached(node, 0)
+        """The policy refuses a process if one that was killed still counts."""
+        node = self.node('--attach-processes', str(2 * PAIRS_NR))
+        seed = int(os.environ.get('M0_SEED', '1'))
+        draw = random.Random(seed)
+        killed = 0
+        rounds = 0
+        while killed < KILLS_NR:
+            killed += self.kill_round(node, draw)
+            rounds += 1
+            self.assertLess(rounds, KILLS_NR, f'seed {seed}')
+        stats = node.json('stats', 'show')['statistics']
+        # Half of the processes had talked.
+        self.assertGreater(stats['send_count'], 10 * KILLS_NR)
         # The numbers are free again.
         self.listen(1)
         shown = self.attached(node, 1)
         self.assertEqual(len(shown['process']), 1)
+        self.assertEqual(shown['processes']['refused'], 0)
+        self.assertGreater(shown['processes']['since start'], KILLS_NR / 2)
 
     def test_daemon_that_dies_is_noticed(self):
         node = self.node()
