@@ -100,7 +100,9 @@ M0_EXTERN const struct m0_net_xprt m0_lnet_xprt;
 M0_EXTERN const struct m0_net_xprt m0_net_lnet_xprt;
 
 /**
- * Lets TMs use this node from now on. The application continues to own it.
+ * Lets TMs use this node from now on. The application continues to own it. If the daemon of
+ * an attached node has ended, a node that is attached anew may be added before the old one
+ * is removed: TMs that start then use the new one, and registered buffers stay registered.
  * @retval -EEXIST  TMs may use it already.
  * @retval -ENOMEM
  */

@@ -49,8 +49,24 @@ static void span_leave(const struct xlnet_span *span, struct xlnet_node *end)
 
 	for (node = m0_xlnet__node_next(NULL); node != end;
 	     node = m0_xlnet__node_next(node))
-		m0_lnet_mem_deregister(node->xn_lnet, span->xsp_addr,
-				       span->xsp_bytes);
+		if (!node->xn_has_no_memory)
+			m0_lnet_mem_deregister(node->xn_lnet, span->xsp_addr,
+					       span->xsp_bytes);
+}
+
+/* A node whose daemon has ended takes no memory, and does not keep others from it. */
+static int node_register(struct xlnet_node *node, const struct xlnet_span *span)
+{
+	int rc;
+
+	if (node->xn_has_no_memory)
+		return 0;
+	rc = m0_lnet_mem_register(node->xn_lnet, span->xsp_addr,
+				  span->xsp_bytes);
+	if (rc != -ESHUTDOWN || !m0_lnet_is_attached(node->xn_lnet))
+		return rc;
+	node->xn_has_no_memory = true;
+	return 0;
 }
 
 /* Registers with all nodes or with none. */
@@ -62,8 +78,7 @@ static int span_enter(const struct xlnet_span *span)
 	M0_PRE_EX(m0_mutex_is_locked(&m0_xlnet__lock));
 	for (node = m0_xlnet__node_next(NULL); node != NULL;
 	     node = m0_xlnet__node_next(node)) {
-		rc = m0_lnet_mem_register(node->xn_lnet, span->xsp_addr,
-					  span->xsp_bytes);
+		rc = node_register(node, span);
 		if (rc != 0) {
 			span_leave(span, node);
 			return rc;

@@ -45,19 +45,26 @@ static bool nid_is_on(const struct xlnet_node  *node,
 	return false;
 }
 
-/* The node that has a NID; NULL: any NID. m0_xlnet__lock is held. */
+/*
+ * The node that has a NID; NULL: any NID. One whose daemon has ended only if there is no
+ * other. m0_xlnet__lock is held.
+ */
 static struct xlnet_node *node_of_nid(const struct m0_lnet_nid *nid)
 {
 	struct xlnet_node *node;
+	struct xlnet_node *ended = NULL;
 
 	M0_PRE_EX(m0_mutex_is_locked(&m0_xlnet__lock));
 	if (!nodes_inited)
 		return NULL;
 	m0_list_for_each_entry(&nodes, node, struct xlnet_node, xn_link) {
-		if (nid == NULL || nid_is_on(node, nid))
+		if (nid != NULL && !nid_is_on(node, nid))
+			continue;
+		if (!m0_lnet_is_ended(node->xn_lnet))
 			return node;
+		ended = node;
 	}
-	return NULL;
+	return ended;
 }
 
 static m0_time_t node_run(struct m0_lnet_runner *runner, m0_time_t now)
@@ -138,7 +145,8 @@ static void node_del(struct xlnet_node *node)
 {
 	M0_PRE_EX(m0_mutex_is_locked(&m0_xlnet__lock));
 	m0_list_del(&node->xn_link);
-	m0_xlnet__mem_node_leave(node->xn_lnet);
+	if (!node->xn_has_no_memory)
+		m0_xlnet__mem_node_leave(node->xn_lnet);
 }
 
 void m0_xlnet__node_free(struct xlnet_node *node)

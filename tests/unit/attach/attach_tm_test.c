@@ -95,7 +95,7 @@ static bool wait_state(enum m0_net_tm_state state)
 	return true;
 }
 
-static void front_open(bool is_inline)
+static void lnet_open(bool is_inline)
 {
 	static struct m0_lnet_cfg cfg;
 	char                      why[M0_LNET_WHY_BYTES];
@@ -108,6 +108,11 @@ static void front_open(bool is_inline)
 	if (m0_lnet_open(&lnet, &cfg, why) != 0)
 		fail_msg("%s", why);
 	assert_int_equal(m0_net_lnet_use(lnet), 0);
+}
+
+static void front_open(bool is_inline)
+{
+	lnet_open(is_inline);
 	assert_int_equal(m0_net_domain_init(&dom, &m0_net_lnet_xprt), 0);
 }
 
@@ -159,10 +164,8 @@ static void buf_add(unsigned i)
 	assert_int_equal(m0_net_buffer_add(nb, &tm), 0);
 }
 
-static void tm_up(enum mode mode)
+static void tm_start(enum mode mode, const char *addr)
 {
-	unsigned i;
-
 	memset(&tm, 0, sizeof tm);
 	memset(ended_nr, 0, sizeof ended_nr);
 	failed_nr = 0;
@@ -171,8 +174,15 @@ static void tm_up(enum mode mode)
 	tm.ntm_callbacks = &tm_callbacks;
 	assert_int_equal(m0_net_tm_init(&tm, &dom), 0);
 	mode_set(mode);
-	assert_int_equal(m0_net_tm_start(&tm, "127.0.0.1@tcp:12345:40:*"), 0);
+	assert_int_equal(m0_net_tm_start(&tm, addr), 0);
 	assert_true(wait_state(M0_NET_TM_STARTED));
+}
+
+static void tm_up(enum mode mode, const char *addr)
+{
+	unsigned i;
+
+	tm_start(mode, addr);
 	for (i = 0; i < BUFS_NR; ++i)
 		buf_add(i);
 }
@@ -199,9 +209,9 @@ static void calls_fail(void)
 {
 	struct m0_net_end_point *ep;
 
-	assert_int_equal(
-		m0_net_end_point_create(&ep, &tm, "127.0.0.1@tcp:12345:40:1"),
-		-ESHUTDOWN);
+	assert_int_equal(m0_net_end_point_create(&ep, &tm,
+						 "127.0.0.1@tcp:12345:40:1"),
+			 -ESHUTDOWN);
 	assert_null(ep);
 	assert_int_equal(m0_net_buffer_add(&bufs[0], &tm), -ESHUTDOWN);
 	m0_net_tm_colour_set(&tm, 1);
@@ -210,12 +220,74 @@ static void calls_fail(void)
 	assert_int_equal(failed_nr, 1);
 }
 
+/* The machine sends to itself, from memory registered before the daemon's end. */
+static void message_comes(void)
+{
+	static struct m0_net_buffer *const nb = &bufs[1];
+	struct m0_net_end_point           *ep;
+	m0_time_t                          until = fix_soon();
+
+	assert_true(m0_net_buffer_del(nb, &tm));
+	while (get(&ended_nr[1]) < 1)
+		assert_true(m0_time_now() < until);
+	assert_int_equal(m0_net_end_point_create(&ep, &tm,
+						 "127.0.0.1@tcp:12345:40:7"),
+			 0);
+	nb->nb_qtype = M0_NET_QT_MSG_SEND;
+	nb->nb_ep = ep;
+	m0_net_desc_free(&nb->nb_desc);
+	while (m0_net_buffer_add(nb, &tm) != 0)
+		assert_true(m0_time_now() < until);
+	while (get(&ended_nr[0]) < 1 || get(&ended_nr[1]) < 2)
+		assert_true(m0_time_now() < until);
+	assert_int_equal(status_of[0], 0);
+	assert_int_equal(status_of[1], 0);
+	assert_int_equal(m0_net_end_point_put(ep), 0);
+	nb->nb_ep = NULL;
+}
+
+/* The process attaches again while it still has the old node, and uses its buffers. */
+static void attaches_again(void **state)
+{
+	struct m0_lnet      *old_lnet;
+	struct m0_net_buffer late;
+	unsigned             i;
+
+	(void)state;
+	again = false;
+	front_open(false);
+	tm_up(ASYNC, "127.0.0.1@tcp:12345:40:7");
+	daemon_end();
+	assert_true(wait_state(M0_NET_TM_FAILED));
+	memset(&late, 0, sizeof late);
+	assert_int_equal(m0_bufvec_alloc(&late.nb_buffer, 1, BUF_BYTES), 0);
+	assert_int_equal(m0_net_buffer_register(&late, &dom), 0);
+	assert_int_equal(m0_net_tm_fini(&tm), 0);
+	fix_restart();
+	old_lnet = lnet;
+	lnet_open(false);
+	tm_start(ASYNC, "127.0.0.1@tcp:12345:40:7");
+	for (i = 0; i < BUFS_NR; ++i) {
+		m0_net_desc_free(&bufs[i].nb_desc);
+		assert_int_equal(m0_net_buffer_add(&bufs[i], &tm), 0);
+	}
+	assert_int_equal(m0_net_lnet_unuse(old_lnet), 0);
+	m0_lnet_close(old_lnet);
+	message_comes();
+	assert_int_equal(m0_net_tm_stop(&tm, true), 0);
+	assert_true(wait_state(M0_NET_TM_STOPPED));
+	assert_int_equal(m0_net_buffer_deregister(&late, &dom), 0);
+	m0_bufvec_free(&late.nb_buffer);
+	tm_down();
+	front_close();
+}
+
 static void fails(enum mode mode)
 {
 	unsigned i;
 
 	front_open(mode == INLINE);
-	tm_up(mode);
+	tm_up(mode, "127.0.0.1@tcp:12345:40:*");
 	daemon_end();
 	assert_true(wait_state(M0_NET_TM_FAILED));
 	assert_int_equal(failed_rc, -ESHUTDOWN);
@@ -263,7 +335,7 @@ static void stop_races_with_the_end(void **state)
 	again = false;
 	for (i = 0; i < 20; ++i) {
 		front_open(false);
-		tm_up(ASYNC);
+		tm_up(ASYNC, "127.0.0.1@tcp:12345:40:*");
 		daemon_end();
 		if (i % 4 > 0)
 			(void)m0_nanosleep(i * 50 * M0_TIME_ONE_USEC, NULL);
@@ -371,6 +443,7 @@ int main(void)
 		TEST(buffers_added_again_are_refused),
 		TEST(stop_races_with_the_end),
 		TEST(start_races_with_the_end),
+		TEST(attaches_again),
 		TEST(rpc_ends_after_its_daemon),
 	};
 	int rc;
