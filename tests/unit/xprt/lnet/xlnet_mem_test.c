@@ -32,6 +32,8 @@ static struct mem mems[MEMS_MAX];
 static unsigned   mems_nr;
 /** Registrations that still succeed. */
 static unsigned allowed_nr;
+/** The node whose daemon has ended; NULL: none. */
+static const struct m0_lnet *ended;
 
 struct xlnet_node *m0_xlnet__node_next(const struct xlnet_node *node)
 {
@@ -59,8 +61,15 @@ static unsigned mem_find(const struct m0_lnet *lnet, const void *addr,
 	return i;
 }
 
+bool m0_lnet_is_attached(const struct m0_lnet *lnet)
+{
+	return lnet == ended;
+}
+
 int m0_lnet_mem_register(struct m0_lnet *lnet, void *addr, size_t bytes)
 {
+	if (lnet == ended)
+		return -ESHUTDOWN;
 	if (allowed_nr == 0)
 		return -ENOSPC;
 	--allowed_nr;
@@ -113,8 +122,11 @@ static int up(void **state)
 	unsigned i;
 
 	(void)state;
-	for (i = 0; i < NODES_NR; ++i)
+	for (i = 0; i < NODES_NR; ++i) {
 		nodes[i].xn_lnet = lnet_of(i);
+		nodes[i].xn_has_no_memory = false;
+	}
+	ended = NULL;
 	nodes_nr = NODES_NR;
 	mems_nr = 0;
 	allowed_nr = 1000;
@@ -235,6 +247,25 @@ static void node_that_comes_later_has_all_memory(void **state)
 	assert_int_equal(mems_nr, 0);
 }
 
+/* A node whose daemon has ended has what it had, and neither takes nor gives. */
+static void node_that_has_ended_is_passed_over(void **state)
+{
+	static char bytes[4 * PAGE];
+	struct buf  old;
+	struct buf  buf;
+
+	(void)state;
+	buf_make(&old, bytes, PAGE, bytes + PAGE, PAGE);
+	assert_int_equal(m0_xlnet__mem_register(&old.b_kb), 0);
+	ended = lnet_of(0);
+	buf_make(&buf, bytes + 2 * PAGE, PAGE, bytes + 3 * PAGE, PAGE);
+	assert_int_equal(m0_xlnet__mem_register(&buf.b_kb), 0);
+	assert_int_equal(mems_nr, 2 * NODES_NR + 2 * (NODES_NR - 1));
+	m0_xlnet__mem_deregister(&old.b_kb);
+	m0_xlnet__mem_deregister(&buf.b_kb);
+	assert_int_equal(mems_nr, 2);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -247,6 +278,7 @@ int main(void)
 				       up),
 		cmocka_unit_test_setup(refused_buffer_leaves_nothing_registered,
 				       up),
+		cmocka_unit_test_setup(node_that_has_ended_is_passed_over, up),
 		cmocka_unit_test_setup(node_that_comes_later_has_all_memory,
 				       up),
 	};
