@@ -91,6 +91,17 @@ int tool_node_start(struct tool_node *node, const char *addr)
 	return rc;
 }
 
+int tool_node_failed(struct tool_node *node)
+{
+	int rc = 0;
+
+	m0_mutex_lock(&node->tn_mutex);
+	if (node->tn_state == M0_NET_TM_FAILED)
+		rc = node->tn_rc != 0 ? node->tn_rc : -EIO;
+	m0_mutex_unlock(&node->tn_mutex);
+	return rc;
+}
+
 const char *tool_node_addr(const struct tool_node *node)
 {
 	return node->tn_tm.ntm_ep->nep_addr;

@@ -36,6 +36,8 @@ int tool_node_init(struct tool_node *node, const char *name,
 		   const struct tool_xprt *xprt);
 /** Starts the machine, at a free address if NULL, and waits for it. */
 int tool_node_start(struct tool_node *node, const char *addr);
+/** Why its machine has failed; 0: it has not. Any thread. */
+int tool_node_failed(struct tool_node *node);
 /** The machine's address. Between start and fini. */
 const char *tool_node_addr(const struct tool_node *node);
 /**

@@ -88,12 +88,16 @@ static const char *client_look(struct perf_server *server, char *text,
 {
 	struct tool_port *port = &server->psv_door.tdo_port;
 	m0_time_t limit = m0_time_add(server->psv_heard, port->tpo_timeout_ns);
+	int       failed = tool_node_failed(&port->tpo_node);
 	int       lost;
 
 	m0_mutex_lock(&port->tpo_lock);
 	lost = server->psv_lost;
 	m0_mutex_unlock(&port->tpo_lock);
-	if (lost != 0)
+	if (failed != 0)
+		snprintf(text, size, "the transfer machine has failed: %s",
+			 tool_errtext(failed));
+	else if (lost != 0)
 		snprintf(text, size,
 			 "the client cannot be reached any more: %s",
 			 tool_errtext(lost));
