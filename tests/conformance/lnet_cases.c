@@ -243,6 +243,58 @@ static void default_node(void)
 	unsetenv("M0_LNET_TIMEOUT_MS");
 }
 
+/* A node that has room for a few MDs. */
+static struct m0_lnet *small_node(void)
+{
+	struct m0_lnet_cfg *cfg = calloc(1, sizeof *cfg);
+	char                why[M0_LNET_WHY_BYTES] = "";
+	struct m0_lnet     *ret;
+
+	if (cf.c_sim)
+		m0_sim_host_use(lnet_host(0));
+	m0_lnet_cfg_default(cfg);
+	CF_EQ(m0_lnet_cfg_networks(cfg, "tcp8(127.0.0.1)", why), 0, "%s", why);
+	cfg->lc_inline = true;
+	cfg->lc_accept = M0_LNET_ACCEPT_NONE;
+	cfg->lc_mds_max = 16;
+	CF_EQ(m0_lnet_open(&ret, cfg, why), 0, "%s", why);
+	free(cfg);
+	return ret;
+}
+
+/* A buffer that was refused for want of MDs is as one that was never added. */
+static void refused_then_added(void)
+{
+	struct cf_buf  *bufs[17];
+	struct m0_lnet *node = small_node();
+	struct cf_tm   *t;
+	unsigned        nr;
+	unsigned        i;
+	int             rc = 0;
+
+	for (i = 0; i < 2; ++i)
+		CF_EQ(m0_net_lnet_unuse(lnet_node(i)), 0, "unuse");
+	CF_EQ(m0_net_lnet_use(node), 0, "use");
+	t = cf_tm_new_mode(0, CF_INLINE);
+	(void)addr_of(t, "127.0.0.1@tcp8:12345:40:*");
+	for (nr = 0; nr < ARRAY_SIZE(bufs); ++nr) {
+		bufs[nr] = cf_buf(0, 64);
+		rc = cf_add(bufs[nr], t, M0_NET_QT_MSG_RECV);
+		if (rc != 0)
+			break;
+	}
+	CF_EQ(rc, -ENOSPC, "buffer %u", nr);
+	CF_TRUE(nr > 0, "there is room");
+	CF_TRUE(cf_del(bufs[0]), "del");
+	cf_done_is(bufs[0], -ECANCELED, "room for another");
+	CF_EQ(cf_add(bufs[nr], t, M0_NET_QT_MSG_RECV), 0, "added again");
+	cf_stop_wait(t, true);
+	CF_EQ(m0_net_lnet_unuse(node), 0, "unuse");
+	m0_lnet_close(node);
+	for (i = 0; i < 2; ++i)
+		CF_EQ(m0_net_lnet_use(lnet_node(i)), 0, "use");
+}
+
 static enum m0_net_queue_type passive_of(bool put)
 {
 	return put ? M0_NET_QT_PASSIVE_BULK_RECV : M0_NET_QT_PASSIVE_BULK_SEND;
@@ -519,6 +571,7 @@ static const struct cf_case cases[] = {
 	{ "node is used once", node_is_used_once },
 	{ "node may go first", node_may_go_first },
 	{ "default node", default_node },
+	{ "refused, then added", refused_then_added },
 	{ "abandoned, then done", abandoned_then_done },
 	{ "cut under bulk", cut_under_bulk },
 	{ "silence under bulk", silence_under_bulk },

@@ -82,6 +82,7 @@ int m0_xlnet__passive(struct m0_net_kit_buf        *kb,
 		      const struct m0_net_kit_desc *desc)
 {
 	struct xlnet_buf *xb = xlnet_buf(kb);
+	int               rc;
 
 	xb->xb_md.xd_kind = XLNET_PASSIVE;
 	xb->xb_md.xd_machine = kb->nkb_machine;
@@ -98,7 +99,10 @@ int m0_xlnet__passive(struct m0_net_kit_buf        *kb,
 	xb->xb_peer.xa_nid = m0_lnet_nid_any;
 	if (desc->nks_active.nka_len > 0)
 		(void)m0_xlnet__addr_unpack(&desc->nks_active, &xb->xb_peer);
-	return passive_attach(kb, xb);
+	rc = passive_attach(kb, xb);
+	if (rc != 0)
+		xb->xb_md.xd_kind = XLNET_NONE;
+	return rc;
 }
 
 enum progress {

@@ -136,6 +136,7 @@ int m0_xlnet__recv(struct m0_net_kit_buf *kb)
 		.mda_options = M0_LNET_MD_OP_PUT | M0_LNET_MD_IF_FITS,
 		.mda_auto_unlink = true,
 	};
+	int rc;
 
 	M0_PRE_EX(xlnet_is_locked(kb->nkb_machine));
 	M0_PRE_EX(used < kb->nkb_size && max > 0);
@@ -145,7 +146,10 @@ int m0_xlnet__recv(struct m0_net_kit_buf *kb)
 	}
 	buf_begin(kb, xb, XLNET_RECV);
 	xb->xb_next = used;
-	return m0_xlnet__queue_add(xm, &attr, &xb->xb_md);
+	rc = m0_xlnet__queue_add(xm, &attr, &xb->xb_md);
+	if (rc != 0)
+		xb->xb_md.xd_kind = XLNET_NONE;
+	return rc;
 }
 
 void m0_xlnet__recv_cancel(struct m0_net_kit_buf *kb)
