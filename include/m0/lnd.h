@@ -112,8 +112,8 @@ struct m0_lnd_rx {
 	/** Set by the engine: number of bytes after them, which the driver
 	 * reads and discards. */
 	m0_bcount_t lr_discard_bytes;
-	/** Set by the engine, at any time: discard everything that is still to
-	 * come. */
+	/** Set by the engine, at any time, before ldo_rx_cancel: discard
+	 * everything that is still to come. */
 	bool lr_cancelled;
 	/** Set by the engine in lu_rx_begin, if the driver has ldo_rx_release:
 	 * the message is a GET whose REPLY will name this object (ltx_answers).
@@ -343,6 +343,9 @@ struct m0_lnd_ni_info {
 	uint64_t ldi_offer_bytes;
 	/** Copied from a region of that node which this process has mapped. */
 	uint64_t ldi_region_bytes;
+	/** Bytes of payloads, sent or received, that the driver's own threads have
+	 * moved. */
+	uint64_t ldi_lane_bytes;
 	/** Tunables in effect: connections of each bulk type to a peer, and how
 	 * long a peer may make no progress. 0: the driver has no such. */
 	unsigned ldi_conns_per_peer;
@@ -427,6 +430,12 @@ struct m0_lnd_ops {
 	 * now. ldo_pipe_new itself may be NULL without ldn_splices. */
 	struct m0_lnd_pipe *(*ldo_pipe_new)(struct m0_lnd *lnd,
 					    m0_bcount_t    bytes);
+	/**
+	 * The engine has set lr_cancelled. When this call returns, nothing writes to
+	 * the memory of the payload. The driver makes no call from it. NULL: the
+	 * driver writes there only on the node's strand.
+	 */
+	void (*ldo_rx_cancel)(struct m0_lnd_ni *ni, struct m0_lnd_rx *rx);
 	/** Frees the driver. Pre: it has no NI. */
 	void (*ldo_fini)(struct m0_lnd *lnd);
 };

@@ -245,6 +245,14 @@ struct m0_lnet_cfg {
 	 * Its mode says who may connect. "".
 	 */
 	char lc_same_host_dir[44];
+	/**
+	 * Threads that move the bytes of large payloads over TCP, so that the node's
+	 * thread only decides. 0 and 1: none, the node's thread moves all bytes. At
+	 * most 64. 0.
+	 */
+	unsigned lc_lanes;
+	/** Processors on which these threads may run, as lc_cpus. */
+	char lc_lane_cpus[64];
 };
 
 /**

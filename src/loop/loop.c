@@ -29,13 +29,18 @@ static void loop_clear(struct m0_loop *loop)
 	loop->lop_armed = M0_TIME_NEVER;
 }
 
-static int loop_ctl(struct m0_loop *loop, int fd, uint32_t events, void *ptr)
+static int loop_do(struct m0_loop *loop, int op, int fd, uint32_t events,
+		   void *ptr)
 {
 	struct epoll_event event = { .events = events | EPOLLET,
 				     .data.ptr = ptr };
 
-	return epoll_ctl(loop->lop_fd, EPOLL_CTL_ADD, fd, &event) == 0 ? 0
-								       : -errno;
+	return epoll_ctl(loop->lop_fd, op, fd, &event) == 0 ? 0 : -errno;
+}
+
+static int loop_ctl(struct m0_loop *loop, int fd, uint32_t events, void *ptr)
+{
+	return loop_do(loop, EPOLL_CTL_ADD, fd, events, ptr);
 }
 
 static int loop_open(struct m0_loop *loop)
@@ -78,6 +83,24 @@ int m0_loop_add(struct m0_loop *loop, struct m0_loop_fd *fd)
 {
 	M0_PRE(fd->lof_handler != NULL);
 	return loop_ctl(loop, fd->lof_fd, EPOLLIN | EPOLLOUT | EPOLLRDHUP, fd);
+}
+
+static uint32_t epoll_of(unsigned events)
+{
+	return (events & M0_LOOP_IN ? (uint32_t)(EPOLLIN | EPOLLRDHUP) : 0U) |
+	       (events & M0_LOOP_OUT ? (uint32_t)EPOLLOUT : 0U);
+}
+
+int m0_loop_add_for(struct m0_loop *loop, struct m0_loop_fd *fd,
+		    unsigned events)
+{
+	M0_PRE(fd->lof_handler != NULL);
+	return loop_ctl(loop, fd->lof_fd, epoll_of(events), fd);
+}
+
+int m0_loop_mask(struct m0_loop *loop, struct m0_loop_fd *fd, unsigned events)
+{
+	return loop_do(loop, EPOLL_CTL_MOD, fd->lof_fd, epoll_of(events), fd);
 }
 
 void m0_loop_del(struct m0_loop *loop, struct m0_loop_fd *fd)

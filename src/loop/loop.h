@@ -66,6 +66,13 @@ void m0_loop_fini(struct m0_loop *loop);
  * @retval -ENOMEM, -ENOSPC  the system's limits.
  */
 int m0_loop_add(struct m0_loop *loop, struct m0_loop_fd *fd);
+/** Watches for some events only, of enum m0_loop_event; M0_LOOP_END comes with
+ * M0_LOOP_IN. Errors are reported in any case. */
+int m0_loop_add_for(struct m0_loop *loop, struct m0_loop_fd *fd,
+		    unsigned events);
+/** Watches for these events from now on, and reports those that are there. Pre:
+ * the loop watches it. */
+int m0_loop_mask(struct m0_loop *loop, struct m0_loop_fd *fd, unsigned events);
 /** Stops watching; its handler is not called again. Before it is closed. */
 void m0_loop_del(struct m0_loop *loop, struct m0_loop_fd *fd);
 

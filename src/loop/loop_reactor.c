@@ -75,6 +75,12 @@ static void loop_arm(struct m0_reactor *reactor, m0_time_t deadline)
 	m0_loop_reactor_show(lre, rc != 0 || m0_reactor_has_work(reactor));
 }
 
+static void loop_strand_set(struct m0_reactor *reactor,
+			    struct m0_strand  *strand)
+{
+	m0_loop_reactor_of(reactor)->lre_strand = strand;
+}
+
 static void loop_destroy(struct m0_reactor *reactor)
 {
 	struct m0_loop_reactor *lre = m0_loop_reactor_of(reactor);
@@ -91,6 +97,7 @@ static const struct m0_reactor_ops loop_ops = {
 	.rtro_ready = loop_ready,
 	.rtro_fd = loop_fd,
 	.rtro_arm = loop_arm,
+	.rtro_strand_set = loop_strand_set,
 };
 
 int m0_loop_reactor_create(struct m0_reactor **ret)

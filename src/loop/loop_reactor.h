@@ -15,6 +15,8 @@ struct m0_loop_reactor {
 	bool lre_is_polled;
 	/** Counts how often the loop was asked for input. */
 	unsigned lre_asks_nr;
+	/** The node's; NULL: not set. */
+	struct m0_strand *lre_strand;
 };
 
 static inline struct m0_loop_reactor *m0_loop_reactor_of(

@@ -110,6 +110,7 @@ static const struct cfg_range ranges[] = {
 	RANGE(lc_accepting_max, 1, NR_MAX),
 	RANGE(lc_sndbuf_bytes, 0, INT32_MAX),
 	RANGE(lc_rcvbuf_bytes, 0, INT32_MAX),
+	RANGE(lc_lanes, 0, 64),
 };
 
 static uint64_t field_get(const struct m0_lnet_cfg *cfg,
@@ -215,39 +216,41 @@ static int texts_check(const struct m0_lnet_cfg *cfg, char *why)
 }
 
 /* @retval -ENOMEM */
-static int cpus_map(const struct m0_lnet_cfg *cfg, struct m0_bitmap *map)
+static int cpus_map(const char *text, struct m0_bitmap *map)
 {
 	int rc = m0_bitmap_init(map, M0_OS_CPUS_MAX);
 
 	if (rc != 0)
 		return rc;
-	rc = m0_bitmap_parse(map, cfg->lc_cpus);
+	rc = m0_bitmap_parse(map, text);
 	if (rc != 0)
 		m0_bitmap_fini(map);
 	return rc;
 }
 
-static int cpus_check(const struct m0_lnet_cfg *cfg, char *why)
+/* A list of processors, a field of 64 characters with this name. */
+static int cpus_check(const char *text, const char *name, char *why)
 {
+	const size_t     size = sizeof((struct m0_lnet_cfg *)NULL)->lc_cpus;
 	struct m0_bitmap map;
 	int              rc;
 
-	if (cfg->lc_cpus[0] == 0)
+	if (text[0] == 0)
 		return 0;
-	if (!is_terminated(cfg->lc_cpus, sizeof cfg->lc_cpus))
+	if (!is_terminated(text, size))
 		return m0_node_why(why, -EINVAL,
-				   "lc_cpus has no end; it may have up to %zu "
+				   "%s has no end; it may have up to %zu "
 				   "characters",
-				   sizeof cfg->lc_cpus - 1);
-	rc = cpus_map(cfg, &map);
+				   name, size - 1);
+	rc = cpus_map(text, &map);
 	if (rc == 0)
 		m0_bitmap_fini(&map);
 	return rc == 0 ? 0
 		       : m0_node_why(why, rc,
-				     "lc_cpus is \"%s\"; it may be a list of "
+				     "%s is \"%s\"; it may be a list of "
 				     "processors from 0 to %d, as 0-3,8, or "
 				     "empty: any",
-				     cfg->lc_cpus, M0_OS_CPUS_MAX - 1);
+				     name, text, M0_OS_CPUS_MAX - 1);
 }
 
 int m0_node_cpus_set(struct m0_os_cpus *cpus, const struct m0_lnet_cfg *cfg,
@@ -258,7 +261,7 @@ int m0_node_cpus_set(struct m0_os_cpus *cpus, const struct m0_lnet_cfg *cfg,
 
 	if (cfg->lc_cpus[0] == 0)
 		return 0;
-	rc = cpus_map(cfg, &map);
+	rc = cpus_map(cfg->lc_cpus, &map);
 	if (rc == 0) {
 		rc = m0_os_cpus_set(cpus, false, &map);
 		m0_bitmap_fini(&map);
@@ -364,7 +367,9 @@ int m0_lnet_cfg_check(const struct m0_lnet_cfg *cfg, char *why)
 	if (rc == 0)
 		rc = texts_check(cfg, why);
 	if (rc == 0)
-		rc = cpus_check(cfg, why);
+		rc = cpus_check(cfg->lc_cpus, "lc_cpus", why);
+	if (rc == 0)
+		rc = cpus_check(cfg->lc_lane_cpus, "lc_lane_cpus", why);
 	for (i = 0; rc == 0 && i < cfg->lc_nets_nr; ++i)
 		rc = net_check(cfg, i, why);
 	return rc;

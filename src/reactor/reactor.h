@@ -75,8 +75,8 @@ struct m0_reactor_ops {
 	 * polls readable for what the step has left, for input, and from the
 	 * deadline on. */
 	void (*rtro_arm)(struct m0_reactor *reactor, m0_time_t deadline);
-	/** Sets the strand to wake when there is input (simulator). May be NULL.
-	 */
+	/** Sets the node's strand: the simulator wakes it when there is input. May
+	 * be NULL. */
 	void (*rtro_strand_set)(struct m0_reactor *reactor,
 				struct m0_strand  *strand);
 };

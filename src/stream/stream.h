@@ -56,6 +56,11 @@ struct m0_streams_cfg {
 	/** A node of this host that connects that way and does not introduce itself is
 	 * dropped after so long; 0: never. */
 	m0_time_t sic_accept_timeout_ns;
+	/** Threads that move large payloads of users with stu_in_lend and
+	 * stu_out_lend; 0 or 1: none, the node's strand moves all bytes. Their
+	 * processors, as a list; NULL or "": any. */
+	unsigned    sic_lanes_nr;
+	const char *sic_lane_cpus;
 };
 
 /** System calls that read, and that wrote. */
@@ -68,6 +73,8 @@ struct m0_stream_counts {
 	uint64_t stc_offer_bytes;
 	/** Copied from a region of that node which this process has mapped. */
 	uint64_t stc_region_bytes;
+	/** Bytes of either direction that lanes have moved. */
+	uint64_t stc_lane_bytes;
 };
 
 /** A stream. The provider embeds it in its own object. */
@@ -158,6 +165,20 @@ struct m0_streams_up {
 	 * until stu_out_left reports them too. stu_out_what continues behind them.
 	 */
 	void (*stu_out_passed)(void *user, size_t nr);
+	/**
+	 * May another thread read into the memory of the last stu_in_where, while
+	 * the strand does other things? Until stu_in_arrived, stu_broken, or the
+	 * return of sto_hangup, the user keeps this memory as it is, and the provider
+	 * makes no other call about bytes that come. NULL: never.
+	 */
+	bool (*stu_in_lend)(void *user);
+	/**
+	 * Another thread writes the bytes of the last stu_out_what, so that
+	 * the user takes none of them back until it is called with `lends` false,
+	 * which stu_out_left follows at once if any have left. stu_broken and
+	 * sto_hangup end it, too. NULL: the strand writes all bytes.
+	 */
+	void (*stu_out_lend)(void *user, bool lends);
 	/** swa_is_up has changed. */
 	void (*stu_watched)(void *owner, struct m0_stream_watch *watch);
 };
@@ -215,6 +236,13 @@ struct m0_streams_ops {
 			  struct m0_stream_watch *watch);
 	void (*sto_unwatch)(struct m0_streams      *streams,
 			    struct m0_stream_watch *watch);
+	/**
+	 * When it returns, no other thread reads into the memory of the last
+	 * stu_in_where. If one did, stu_in_arrived follows from a pass, with the
+	 * bytes that have come. NULL: there are no other threads.
+	 */
+	void (*sto_in_recall)(struct m0_streams *streams,
+			      struct m0_stream  *stream);
 };
 
 /** The streams of one user; embedded in the provider's object. */

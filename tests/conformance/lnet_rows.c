@@ -33,7 +33,8 @@ static struct m0_sim_host *hosts[NODES_MAX];
 
 struct io_hook *lnet_hook;
 
-static bool same_host;
+static bool     same_host;
+static unsigned lanes_nr;
 
 static const char *const lo_addrs[] = { "127.0.0.1" };
 static const char *const tcp4_addrs[] = { "127.0.0.1", "127.0.0.2" };
@@ -88,6 +89,7 @@ static void cfg_fill(struct m0_lnet_cfg *cfg, const char *addr)
 	cfg->lc_reconnect_min_ms = 10;
 	cfg->lc_reconnect_max_ms = 100;
 	cfg->lc_same_host = same_host;
+	cfg->lc_lanes = lanes_nr;
 }
 
 static void sim_begin(void)
@@ -232,6 +234,20 @@ void lnet_host_end(void)
 	lnet_end();
 	same_host = false;
 	cf_library_memory = false;
+}
+
+/* ---------------------------------------------------------------- lanes -- */
+
+void lnet_lanes_begin(void)
+{
+	lanes_nr = 2;
+	nodes_begin(tcp4_addrs, 2, false);
+}
+
+void lnet_lanes_end(void)
+{
+	lnet_end();
+	lanes_nr = 0;
 }
 
 /* --------------------------------------------------------------- attach -- */

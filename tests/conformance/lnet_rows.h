@@ -14,6 +14,9 @@ void lnet_tcp4_spelling(char *ret, unsigned nr);
 /** Two nodes again, through shared memory. */
 void lnet_host_begin(void);
 void lnet_host_end(void);
+/** As tcp4, with threads that move payloads. */
+void lnet_lanes_begin(void);
+void lnet_lanes_end(void);
 /** As tcp4, but each node is that of a daemon. */
 void lnet_attach_begin(void);
 void lnet_tcp6_begin(void);

@@ -138,6 +138,15 @@ const struct cf_row cf_rows[] = {
 		LNET_ROW,
 	},
 	{
+		.r_name = "lnet-lanes",
+		.r_addr = lnet_tcp4_addr,
+		.r_spelling = lnet_tcp4_spelling,
+		.r_begin = lnet_lanes_begin,
+		.r_end = lnet_lanes_end,
+		.r_turn = lnet_turn,
+		LNET_ROW,
+	},
+	{
 		.r_name = "lnet-attach",
 		.r_addr = lnet_tcp4_addr,
 		.r_spelling = lnet_tcp4_spelling,

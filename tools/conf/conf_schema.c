@@ -220,6 +220,7 @@ static const struct conf_key node_keys[] = {
 	START("conns_per_peer", CONNS_PER_PEER),
 	START("lnd_timeout", LND_TIMEOUT),
 	START("keepalive", KEEPALIVE),
+	START("lanes", LANES),
 	START("router_memory", ROUTER_MEMORY),
 	START("alive_router_check_interval", CHECK_INTERVAL),
 	START("router_ping_timeout", PING_TIMEOUT),

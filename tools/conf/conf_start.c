@@ -39,6 +39,7 @@ static const struct start {
 	[CONF_START_LND_TIMEOUT] = { "lnd_timeout", false, 1, DAY_S,
 				     "1 to 86400" },
 	[CONF_START_KEEPALIVE] = { "keepalive", false, 0, DAY_S, "0 to 86400" },
+	[CONF_START_LANES] = { "lanes", false, 0, 64, "0 to 64" },
 	[CONF_START_ROUTER_MEMORY] = { "router_memory", false, 4 << 20,
 				       UINT64_C(1) << 40,
 				       "a size as 256M, from 4M to 1T" },
@@ -208,6 +209,9 @@ void conf_start_apply(unsigned start, uint64_t value, struct m0_lnet_cfg *cfg)
 		break;
 	case CONF_START_KEEPALIVE:
 		cfg->lc_keepalive_ms = value * MS_PER_S;
+		break;
+	case CONF_START_LANES:
+		cfg->lc_lanes = (unsigned)value;
 		break;
 	default:
 		router_apply(start, value, &cfg->lc_routing);

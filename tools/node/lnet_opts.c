@@ -26,6 +26,7 @@ enum {
 	KEY_LND_TIMEOUT,
 	KEY_KEEPALIVE,
 	KEY_SAME_HOST,
+	KEY_LANES,
 	KEY_ROUTES,
 	KEY_WAIT,
 	KEY_CTL,
@@ -35,6 +36,7 @@ enum {
 	ROUTERS_TICK_MS = 5,
 	CREDITS_MAX = UINT16_MAX,
 	CONNS_MAX = 127,
+	LANES_MAX = 64,
 	DAY_MS = 86400000
 };
 
@@ -77,6 +79,10 @@ static const struct argp_option lnet_options[] = {
 	  "Connect to nodes of this host and user through shared memory instead "
 	  "of TCP, if they do, too, and are in the same network namespace or have "
 	  "the same directory; default off",
+	  0 },
+	{ "lanes", KEY_LANES, "N[:CPUS]", 0,
+	  "Move large payloads over TCP by N threads, on these processors, as "
+	  "4:8-11; default 0: the node's thread moves all bytes",
 	  0 },
 	{ "routes", KEY_ROUTES, "TEXT", 0,
 	  "Routes to other networks, 'NET [HOPS] GATEWAY[:PRIORITY]; ...', as "
@@ -219,6 +225,29 @@ static void same_host_option(struct lnet_opts *opts, const char *text)
 	memcpy(cfg->lc_same_host_dir, text, nr);
 }
 
+/* lnet_opts_check() reads the processors. */
+static void lanes_option(struct lnet_opts *opts, const char *text)
+{
+	struct m0_lnet_cfg *cfg = &opts->nop_cfg;
+	const char         *colon = strchr(text, ':');
+	size_t   len = colon == NULL ? strlen(text) : (size_t)(colon - text);
+	uint64_t nr;
+	char     number[TEXT_MAX];
+
+	snprintf(number, sizeof number, "%.*s", (int)min64u(len, sizeof number),
+		 text);
+	if (len >= sizeof number || text_number_parse(number, &nr) != 0 ||
+	    nr > LANES_MAX || (colon != NULL && colon[1] == '\0') ||
+	    (colon != NULL && strlen(colon + 1) >= sizeof cfg->lc_lane_cpus)) {
+		tool_bad_value(opts->nop_fail, "--lanes", text,
+			       "0 to 64, and processors, as 4 or 4:8-11");
+		return;
+	}
+	cfg->lc_lanes = (unsigned)nr;
+	snprintf(cfg->lc_lane_cpus, sizeof cfg->lc_lane_cpus, "%s",
+		 colon == NULL ? "" : colon + 1);
+}
+
 static void source_ports_option(struct lnet_opts *opts, const char *text)
 {
 	struct m0_lnet_cfg *cfg = &opts->nop_cfg;
@@ -311,6 +340,8 @@ static uint32_t start_of(int key)
 		return 1U << CONF_START_LND_TIMEOUT;
 	case KEY_KEEPALIVE:
 		return 1U << CONF_START_KEEPALIVE;
+	case KEY_LANES:
+		return 1U << CONF_START_LANES;
 	default:
 		return 0;
 	}
@@ -335,6 +366,9 @@ static error_t lnet_option(int key, char *arg, struct argp_state *state)
 		break;
 	case KEY_SAME_HOST:
 		same_host_option(opts, arg);
+		break;
+	case KEY_LANES:
+		lanes_option(opts, arg);
 		break;
 	case KEY_PEERS_COLIBRI:
 		opts->nop_cfg.lc_peers_colibri = true;
@@ -413,6 +447,8 @@ char *lnet_opts_words(char *ret, size_t size, const char *why)
 		{ "lc_routing.lgc_bytes", "--router-memory" },
 		{ "lc_accept", "--accept" },
 		{ "lc_cpus", "$M0_LNET_CPUS" },
+		{ "lc_lane_cpus", "--lanes" },
+		{ "lc_lanes", "--lanes" },
 		{ "lc_port", "--port" },
 		{ "lc_transaction_timeout_ms", "--transaction-timeout" },
 		{ "lc_timeout_ms", "--lnd-timeout" },

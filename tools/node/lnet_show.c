@@ -165,6 +165,7 @@ static void ni_colibri_add(struct json_t                *item,
 	jout_num(object, "ring_bytes", lnd->ldi_ring_bytes);
 	jout_num(object, "offer_bytes", lnd->ldi_offer_bytes);
 	jout_num(object, "region_bytes", lnd->ldi_region_bytes);
+	jout_num(object, "lane_bytes", lnd->ldi_lane_bytes);
 }
 
 static void ni_add(struct json_t *list, const struct m0_lnet_ni_info *ni,

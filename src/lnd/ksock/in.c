@@ -533,8 +533,10 @@ int m0_sock__in_arrived(void *user, size_t nr)
 		return -ECONNRESET;
 	if (nr == 0)
 		return 0;
-	/* The destination of the bytes was not known yet, so no cancel is
-	 * seen here. */
+	/* A payload may be cancelled only while a lane reads it, because no other
+	 * call comes between. */
+	if (M0_UNLIKELY(conn->cn_rx.lr_cancelled))
+		cancelled_look(conn);
 	switch (conn->cn_in) {
 	case M0_SOCK__IN_PAYLOAD:
 		M0_PRE(nr <= conn->cn_rest.rem_left);
@@ -707,6 +709,15 @@ unsigned m0_sock__in_where(void *user, struct iovec *iov, unsigned max,
 		(void)where_stage(conn, iov);
 		return 1 + where_guess(conn, iov + 1, max - 1, ret_ahead);
 	}
+}
+
+bool m0_sock__in_lend(void *user)
+{
+	const struct m0_sock_conn *conn = user;
+
+	/* Memory of a guess may be given to somebody else, and a message that is
+	 * forwarded goes on piece by piece. */
+	return conn->cn_in == M0_SOCK__IN_PAYLOAD && !conn->cn_rx.lr_reports;
 }
 
 /* -- put off --------------------------------------------------------------- */

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Makes the driver from the configuration of a node, over streams of its host. */
+#include <stdio.h>
+
 #include "lnd/ksock/ksock_row.h"
 #include "lnd/ksock/sock.h"
 
@@ -56,6 +58,8 @@ static int streams_make(struct m0_streams **ret, const struct m0_lnd_env *env)
 		    .sic_rcvbuf_bytes = cfg->lc_rcvbuf_bytes,
 		    .sic_same_host = cfg->lc_same_host,
 		    .sic_accept_timeout_ns = ms(cfg->lc_accept_timeout_ms),
+		    .sic_lanes_nr = cfg->lc_lanes,
+		    .sic_lane_cpus = cfg->lc_lane_cpus,
 	};
 
 	M0_BASSERT(sizeof icfg.sic_same_host_dir ==
@@ -75,8 +79,12 @@ static int ksock_create(struct m0_lnd **ret, const struct m0_lnd_env *env,
 	struct m0_sock_cfg scfg;
 	int                rc;
 
-	(void)why;
 	rc = streams_make(&streams, env);
+	if (rc == -EINVAL)
+		(void)snprintf(why, M0_LND_WHY_BYTES,
+			       "lc_lane_cpus is \"%s\", which names no "
+			       "processor of this host",
+			       env->lev_cfg->lc_lane_cpus);
 	if (rc != 0)
 		return rc;
 	cfg_set(&scfg, env->lev_cfg);

@@ -100,7 +100,7 @@ static struct m0_list_link *unbegun_first(const struct m0_sock_conn *conn)
 	return link;
 }
 
-/** Is it gone in part, or was passed? */
+/** Is it gone in part, was it passed, or may a lane be writing it? */
 static bool has_begun(const struct m0_sock_conn *conn,
 		      const struct m0_lnd_tx    *tx)
 {
@@ -109,7 +109,8 @@ static bool has_begun(const struct m0_sock_conn *conn,
 
 	while (link != end && link != &tx->ltx_link)
 		link = m0_list_next(&conn->cn_queue.qu_list, link);
-	return link != end;
+	return link != end ||
+	       (conn->cn_queue.qu_is_lent && tx->ltx_word[0] != 0);
 }
 
 /** Takes it out of the queue; what its head says is to be said elsewhere. */
@@ -224,6 +225,18 @@ m0_time_t m0_sock__out_expire(struct m0_sock_conn *conn)
 	return next;
 }
 
+/** Ends the first message, of which the peer may have received a part: it is not sent
+ * again. */
+static void begun_end(struct m0_sock_conn *conn, struct m0_list_link *link,
+		      int status)
+{
+	M0_PRE(link != &conn->cn_own.ow_link);
+	m0_list_del(link);
+	m0_sock__tx_end(m0_sock__tx_of(link), status,
+			status == -ETIMEDOUT ? M0_LND_REMOTE_TIMEOUT
+					     : M0_LND_LOCAL_ERROR);
+}
+
 void m0_sock__out_kill(struct m0_sock_conn *conn, int status)
 {
 	struct m0_list_link *end = unbegun_first(conn);
@@ -233,16 +246,16 @@ void m0_sock__out_kill(struct m0_sock_conn *conn, int status)
 	if (end == &conn->cn_own.ow_link)
 		end = m0_list_next(&conn->cn_queue.qu_list, end);
 	m0_list_del(&conn->cn_own.ow_link);
-	/* A message that the peer may have received in part is not sent
-	 * again. */
-	while ((link = m0_list_first(&conn->cn_queue.qu_list)) != end) {
-		m0_list_del(link);
-		m0_sock__tx_end(m0_sock__tx_of(link), status,
-				status == -ETIMEDOUT ? M0_LND_REMOTE_TIMEOUT
-						     : M0_LND_LOCAL_ERROR);
-	}
+	while ((link = m0_list_first(&conn->cn_queue.qu_list)) != end)
+		begun_end(conn, link, status);
+	/* A lane may be writing those of which the head is made. */
+	while (conn->cn_queue.qu_is_lent &&
+	       (link = m0_list_first(&conn->cn_queue.qu_list)) != NULL &&
+	       m0_sock__tx_of(link)->ltx_word[0] != 0)
+		begun_end(conn, link, status);
 	conn->cn_queue.qu_at = 0;
 	conn->cn_queue.qu_passed = 0;
+	conn->cn_queue.qu_is_lent = false;
 	m0_sock__tx_end_all(&conn->cn_queue.qu_list, status);
 }
 
@@ -582,4 +595,11 @@ void m0_sock__out_passed(void *user, size_t nr)
 	M0_PRE_EX(m0_sock__conn_invariant(conn));
 	conn->cn_sock->sk_reactor->rtr_called = true;
 	conn->cn_queue.qu_passed += nr;
+}
+
+void m0_sock__out_lend(void *user, bool lends)
+{
+	struct m0_sock_conn *conn = user;
+
+	conn->cn_queue.qu_is_lent = lends;
 }

@@ -330,6 +330,17 @@ static void sock_tx_cancel(struct m0_lnd_ni *lnd_ni, struct m0_lnd_tx *tx)
 	m0_sock__tx_end(tx, -ECANCELED, M0_LND_LOCAL_INTERRUPT);
 }
 
+static void sock_rx_cancel(struct m0_lnd_ni *lnd_ni, struct m0_lnd_rx *rx)
+{
+	struct m0_sock_conn *conn =
+		container_of(rx, struct m0_sock_conn, cn_rx);
+	struct m0_sock *sock = conn->cn_sock;
+
+	(void)lnd_ni;
+	if (conn->cn_stream != NULL && sock->sk_ops->sto_in_recall != NULL)
+		sock->sk_ops->sto_in_recall(sock->sk_streams, conn->cn_stream);
+}
+
 static void sock_tx_more(struct m0_lnd_ni *lnd_ni, struct m0_lnd_tx *tx)
 {
 	(void)lnd_ni;
@@ -395,6 +406,7 @@ static void sock_ni_info(const struct m0_lnd_ni *lnd_ni,
 	info->ldi_ring_bytes = ni->sni_calls.stc_ring_bytes;
 	info->ldi_offer_bytes = ni->sni_calls.stc_offer_bytes;
 	info->ldi_region_bytes = ni->sni_calls.stc_region_bytes;
+	info->ldi_lane_bytes = ni->sni_calls.stc_lane_bytes;
 	info->ldi_conns_per_peer = ni->sni_cfg.son_conns_per_peer;
 	info->ldi_timeout_ms = ni->sni_cfg.son_timeout_ns / M0_TIME_ONE_MSEC;
 	info->ldi_keepalive_ms = ni->sni_cfg.son_keepalive_ns /
@@ -609,6 +621,7 @@ static const struct m0_lnd_ops sock_ops = { .ldo_name = "sock",
 					    .ldo_xmit = sock_xmit,
 					    .ldo_tx_cancel = sock_tx_cancel,
 					    .ldo_tx_more = sock_tx_more,
+					    .ldo_rx_cancel = sock_rx_cancel,
 					    .ldo_tx_abort = sock_tx_abort,
 					    .ldo_step = sock_step,
 					    .ldo_peer_drop = sock_peer_drop,
@@ -626,6 +639,8 @@ static const struct m0_streams_up streams_up = {
 	.stu_out_what = m0_sock__out_what,
 	.stu_out_left = m0_sock__out_left,
 	.stu_out_passed = m0_sock__out_passed,
+	.stu_in_lend = m0_sock__in_lend,
+	.stu_out_lend = m0_sock__out_lend,
 	.stu_watched = sock_watched,
 };
 

@@ -301,6 +301,8 @@ struct m0_sock__queue {
 	/** Time of the last change; not known yet if qu_is_new. */
 	m0_time_t qu_since;
 	bool      qu_is_new;
+	/** A lane may be writing the messages whose heads are made. */
+	bool qu_is_lent;
 	/** Bytes the peer had not acknowledged, and since when. */
 	size_t    qu_unsent;
 	m0_time_t qu_unsent_since;
@@ -463,6 +465,8 @@ ssize_t  m0_sock__in_bytes(void *user, const void *bytes, size_t nr);
 unsigned m0_sock__out_what(void *user, struct iovec *iov, unsigned max);
 int      m0_sock__out_left(void *user, size_t nr);
 void     m0_sock__out_passed(void *user, size_t nr);
+bool     m0_sock__in_lend(void *user);
+void     m0_sock__out_lend(void *user, bool lends);
 
 /* -- tx.c: messages that wait or have ended -------------------------------- */
 

@@ -13,6 +13,7 @@
  */
 #include <sys/resource.h>
 
+#include "lnd/tcp/lane.h"
 #include "lnd/tcp/near_internal.h"
 
 enum {
@@ -265,6 +266,32 @@ static const struct m0_reactor_source_ops source_ops = {
 	.rtso_wait = tcp_wait,
 };
 
+/* -- with lanes ------------------------------------------------------------ */
+
+static bool lane_pass(struct m0_reactor_source *src, m0_time_t now)
+{
+	m0_tcp__lanes_back(io_of(src));
+	return tcp_pass(src, now) ||
+	       m0_lanes_has_back(io_of(src)->tci_crew.tcw_lanes);
+}
+
+static bool lane_has_work(const struct m0_reactor_source *src)
+{
+	const struct m0_tcp_io *io =
+		container_of(src, struct m0_tcp_io, tci_source);
+
+	return m0_lanes_has_back(io->tci_crew.tcw_lanes) || has_work(io);
+}
+
+/* A table of its own, so that lanes cost nodes without them nothing. */
+static const struct m0_reactor_source_ops lane_source_ops = {
+	.rtso_pass = lane_pass,
+	.rtso_flush = tcp_flush,
+	.rtso_has_work = lane_has_work,
+	.rtso_look = tcp_look,
+	.rtso_wait = tcp_wait,
+};
+
 static void tcp_out(struct m0_streams *streams, struct m0_stream *stream)
 {
 	(void)streams;
@@ -276,9 +303,20 @@ static void tcp_in(struct m0_streams *streams, struct m0_stream *ref)
 	struct m0_tcp_stream *stream = m0_tcp__stream(ref);
 
 	(void)streams;
+	if (m0_tcp__is_in_lent(stream))
+		return;
 	stream->tcs_in_paused = false;
 	if (!stream->tcs_dials)
 		m0_tcp__stream_in_add(stream);
+}
+
+static void tcp_in_recall(struct m0_streams *streams, struct m0_stream *ref)
+{
+	struct m0_tcp_stream *stream = m0_tcp__stream(ref);
+
+	if (m0_tcp__is_in_lent(stream))
+		m0_lanes_stop(m0_tcp__io(streams)->tci_crew.tcw_lanes,
+			      stream->tcs_lent.tle_in);
 }
 
 static void tcp_hangup(struct m0_streams *streams, struct m0_stream *stream,
@@ -304,6 +342,7 @@ static void tcp_destroy(struct m0_streams *streams)
 					 ->tcl_listener);
 	m0_tcp__links_fini(io);
 	m0_os_regions_unwatch(&io->tci_watch);
+	m0_tcp__lanes_stop(io);
 	m0_reactor_del(&io->tci_source);
 	m0_free(io->tci_spare);
 	m0_free(io);
@@ -321,6 +360,7 @@ static const struct m0_streams_ops streams_ops = {
 	.sto_pipe_new = m0_tcp__pipe_new,
 	.sto_watch = m0_tcp__watch,
 	.sto_unwatch = m0_tcp__unwatch,
+	.sto_in_recall = tcp_in_recall,
 };
 
 /*
@@ -362,21 +402,24 @@ static int tcp_create(struct m0_streams **ret, struct m0_reactor *reactor,
 		      const struct m0_streams_cfg *cfg)
 {
 	struct m0_tcp_io *io;
+	int               rc;
 
 	M0_ALLOC_PTR(io);
 	if (io == NULL)
 		return -ENOMEM;
+	io->tci_reactor = m0_loop_reactor_of(reactor);
+	io->tci_cfg = *cfg;
 	io->tci_spare = m0_alloc(sizeof io->tci_staging);
 	io->tci_spare_bytes = sizeof io->tci_staging;
-	if (io->tci_spare == NULL) {
+	rc = io->tci_spare == NULL ? -ENOMEM : m0_tcp__lanes_start(io);
+	if (rc != 0) {
+		m0_free(io->tci_spare);
 		m0_free(io);
-		return -ENOMEM;
+		return rc;
 	}
 	io->tci_streams.sts_ops = &streams_ops;
 	io->tci_streams.sts_reactor = reactor;
 	io->tci_streams.sts_max = streams_max();
-	io->tci_cfg = *cfg;
-	io->tci_reactor = m0_loop_reactor_of(reactor);
 	m0_list_init(&io->tci_ready);
 	m0_list_init(&io->tci_out);
 	m0_list_init(&io->tci_seen);
@@ -387,7 +430,8 @@ static int tcp_create(struct m0_streams **ret, struct m0_reactor *reactor,
 	m0_list_init(&io->tci_callers);
 	m0_tcp__links_init(io);
 	watch_begin(io);
-	io->tci_source.rts_ops = &source_ops;
+	io->tci_source.rts_ops =
+		io->tci_crew.tcw_lanes == NULL ? &source_ops : &lane_source_ops;
 	m0_reactor_add(reactor, &io->tci_source);
 	*ret = &io->tci_streams;
 	return 0;

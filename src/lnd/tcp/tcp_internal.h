@@ -4,6 +4,7 @@
  * sockets.
  *
  * near*.c the same between nodes of one host, without TCP;
+ * lane.c threads that move payloads, tcp_lane.c what streams give to them;
  * tcp.c the table and the passes; tcp_link.c the state of devices; tcp_stream.c the two ways of a stream; tcp_dial.c and
  * listen.c how streams come to be, end.c how they end; tcp_addr.c addresses; why.c
  * what is told to people whose configuration does not work.
@@ -37,7 +38,45 @@ enum {
 	 * call ends the wait. Other algorithms only lose by a second call.
 	 */
 	M0_TCP_CALL_BYTES = 640 << 10,
-	M0_TCP_ACCEPTS_MAX = 16
+	M0_TCP_ACCEPTS_MAX = 16,
+	/** Least rest of a payload for a lane. */
+	M0_TCP_LANE_BYTES = 32 << 10,
+	/** Where the last payload was for a lane, the strand reads no more than this
+	 * along with the header of the next. */
+	M0_TCP_LANE_HEAD_BYTES = 2048
+};
+
+/** Why a short read does not prove that a socket is empty. */
+enum m0_tcp_ends {
+	/** Its end, or an error, is near. */
+	M0_TCP_ENDS = 1,
+	/** The loop does not report input. */
+	M0_TCP_ENDS_UNTOLD = 2
+};
+
+struct m0_lanes;
+struct m0_lane_job;
+
+/** Threads that move payloads. */
+struct m0_tcp_crew {
+	/** NULL: none. */
+	struct m0_lanes *tcw_lanes;
+	/** The spin of the strand while they have nothing. */
+	m0_time_t tcw_spin_ns;
+	bool      tcw_is_calm;
+};
+
+/** Parts of a stream that lanes have. */
+struct m0_tcp_lent {
+	/** Jobs that read and that write; NULL: none. */
+	struct m0_lane_job *tle_in;
+	struct m0_lane_job *tle_out;
+	/** The lane that had the last one. */
+	unsigned tle_lane;
+	/** Events of enum m0_loop_event that the loop does not report. */
+	unsigned tle_masked;
+	/** The payload before was for a lane. */
+	bool tle_expects;
 };
 
 /** A descriptor from which a pass takes something: connections of peers, or
@@ -113,7 +152,8 @@ struct m0_tcp_io {
 	m0_time_t tci_pause_ns;
 	m0_time_t tci_now;
 	/** Value of lre_asks_nr at the last pass. */
-	unsigned tci_asks_nr;
+	unsigned           tci_asks_nr;
+	struct m0_tcp_crew tci_crew;
 	/** Memory for bytes that wait, which no stream uses now; NULL: there is
 	 * none. There is some from the start, as large as what is read ahead, so
 	 * the first stream that waits allocates nothing. */
@@ -138,8 +178,8 @@ struct m0_tcp_stream {
 	bool tcs_dials;
 	/** The socket has bbr, so one call writes M0_TCP_CALL_BYTES at most. */
 	bool tcs_has_bbr;
-	/** Its end, or an error, is near: short reads prove nothing. */
-	bool tcs_ends;
+	/** Bits of enum m0_tcp_ends: short reads prove nothing. */
+	uint8_t tcs_ends;
 	/** The connection wants no bytes until sto_in. */
 	bool tcs_in_paused;
 	/** Epoll does not watch it: the last stream alone. */
@@ -159,6 +199,7 @@ struct m0_tcp_stream {
 	size_t   tcs_kept_max;
 	/** Address to which the socket is bound. */
 	struct m0_host_addr tcs_local;
+	struct m0_tcp_lent  tcs_lent;
 };
 
 /** The table of the host; tests use it directly. */
@@ -225,10 +266,50 @@ void m0_tcp__hot_unwatch(struct m0_tcp_io *io);
 void m0_tcp__stream_watch(struct m0_tcp_stream *stream);
 /** There is no last stream any more. */
 void m0_tcp__hot_leave(struct m0_tcp_io *io);
+/** The kernel, or a lane, takes no bytes of the strand until it says so. */
+void m0_tcp__full_set(struct m0_tcp_stream *stream, bool full);
+/** Writing is over, for this reason. */
+void m0_tcp__out_failed(struct m0_tcp_stream *stream, int rc);
+/** `nr` bytes that were lent are where the connection wanted them.
+ * @return false: it is gone. */
+bool m0_tcp__in_direct(struct m0_tcp_stream *stream, size_t nr);
+/** Nothing was read, and this is why. */
+void m0_tcp__in_ended(struct m0_tcp_stream *stream, ssize_t nr);
 /** Bytes that the peer has not acknowledged. */
 size_t m0_tcp__unsent(struct m0_streams *streams, struct m0_stream *stream);
 /** Ends the stream, and tells so. */
 void m0_tcp__stream_broken(struct m0_tcp_stream *stream, int status);
+
+/* -- tcp_lane.c ------------------------------------------------------------ */
+
+/** Starts the lanes of the configuration. */
+int  m0_tcp__lanes_start(struct m0_tcp_io *io);
+void m0_tcp__lanes_stop(struct m0_tcp_io *io);
+/**
+ * Lends the plan of a read to a lane.
+ * @return false: the strand reads, less if it is better so.
+ */
+bool m0_tcp__lane_in(struct m0_tcp_stream *stream, struct iovec *iov,
+		     unsigned *nr, size_t *bytes);
+/** Lends the plan of a write to a lane. @return false: the strand writes. */
+bool m0_tcp__lane_out(struct m0_tcp_stream *stream, const struct iovec *iov,
+		      unsigned nr, size_t bytes);
+/** Takes what lanes have given back, and calls up. */
+void m0_tcp__lanes_back(struct m0_tcp_io *io);
+/** Takes back what lanes have of a stream. */
+void m0_tcp__lane_recall(struct m0_tcp_stream *stream);
+/** The loop reports `events` again, of enum m0_loop_event. */
+void m0_tcp__lane_unmask(struct m0_tcp_stream *stream, unsigned events);
+
+static inline bool m0_tcp__is_in_lent(const struct m0_tcp_stream *stream)
+{
+	return stream->tcs_lent.tle_in != NULL;
+}
+
+static inline bool m0_tcp__is_out_lent(const struct m0_tcp_stream *stream)
+{
+	return stream->tcs_lent.tle_out != NULL;
+}
 
 /* -- tcp_dial.c, listen.c -------------------------------------------------- */
 

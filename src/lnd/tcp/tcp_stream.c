@@ -33,14 +33,22 @@ static void *user(const struct m0_tcp_stream *stream)
 	return stream->tcs_stream.stm_user;
 }
 
-static void full_set(struct m0_tcp_stream *stream, bool full)
+static inline void full_set(struct m0_tcp_stream *stream, bool full)
 {
 	unsigned *nr = &stream->tcs_io->tci_full_nr;
 
 	*nr = *nr - stream->tcs_out_full + full;
 	stream->tcs_out_full = full;
-	if (full)
-		m0_tcp__stream_watch(stream);
+	if (!full)
+		return;
+	m0_tcp__stream_watch(stream);
+	if (!m0_tcp__is_out_lent(stream))
+		m0_tcp__lane_unmask(stream, M0_LOOP_OUT);
+}
+
+void m0_tcp__full_set(struct m0_tcp_stream *stream, bool full)
+{
+	full_set(stream, full);
 }
 
 void m0_tcp__stream_out_add(struct m0_tcp_stream *stream)
@@ -65,12 +73,12 @@ void m0_tcp__stream_in_add(struct m0_tcp_stream *stream)
  * Writing is over. What the peer said before he closed may say why: it is read
  * first, if the connection wants it. The next pass tells the end.
  */
-static void out_failed(struct m0_tcp_stream *stream, int rc)
+void m0_tcp__out_failed(struct m0_tcp_stream *stream, int rc)
 {
 	M0_PRE_EX(m0_tcp__stream_invariant(stream));
 	stream->tcs_out_rc = rc;
 	full_set(stream, true);
-	stream->tcs_ends = true;
+	stream->tcs_ends |= M0_TCP_ENDS;
 	if (!m0_list_link_is_in(&stream->tcs_ready))
 		m0_list_add_tail(&stream->tcs_io->tci_ready,
 				 &stream->tcs_ready);
@@ -95,11 +103,13 @@ void m0_tcp__stream_watch(struct m0_tcp_stream *stream)
 	if (M0_LIKELY(!stream->tcs_unwatched))
 		return;
 	stream->tcs_unwatched = false;
+	stream->tcs_lent.tle_masked = 0;
+	stream->tcs_ends &= (uint8_t)~M0_TCP_ENDS_UNTOLD;
 	io->tci_hits_nr = 0;
 	/* The loop reports input that is there already, too. */
 	rc = m0_loop_add(m0_tcp__loop(io), &stream->tcs_fd);
 	if (rc != 0)
-		out_failed(stream, rc);
+		m0_tcp__out_failed(stream, rc);
 }
 
 void m0_tcp__hot_leave(struct m0_tcp_io *io)
@@ -122,9 +132,9 @@ static void stream_told(struct m0_loop_fd *fd, unsigned events)
 	if (stream != stream->tcs_io->tci_hot)
 		stream->tcs_io->tci_others = true;
 	if (events & M0_LOOP_END)
-		stream->tcs_ends = true;
+		stream->tcs_ends |= M0_TCP_ENDS;
 	if ((events & M0_LOOP_OUT) && stream->tcs_out_full &&
-	    stream->tcs_out_rc == 0) {
+	    stream->tcs_out_rc == 0 && !m0_tcp__is_out_lent(stream)) {
 		full_set(stream, false);
 		m0_tcp__stream_out_add(stream);
 	}
@@ -208,6 +218,7 @@ void m0_tcp__stream_free(struct m0_tcp_stream *stream, bool reset)
 	struct m0_tcp_io *io = stream->tcs_io;
 
 	M0_PRE_EX(m0_tcp__stream_invariant(stream));
+	m0_tcp__lane_recall(stream);
 	if (io->tci_current == stream)
 		io->tci_current = NULL;
 	if (io->tci_hot == stream)
@@ -324,7 +335,7 @@ struct in_plan {
 	size_t pl_all;
 };
 
-/* False: the connection wants nothing now. */
+/* False: the connection wants nothing now, or a lane reads it. */
 static bool in_plan(struct m0_tcp_stream *stream, struct in_plan *plan)
 {
 	size_t ahead = 0;
@@ -332,10 +343,22 @@ static bool in_plan(struct m0_tcp_stream *stream, struct in_plan *plan)
 	M0_PRE_EX(m0_tcp__stream_invariant(stream));
 	plan->pl_nr = up(stream)->stu_in_where(user(stream), plan->pl_iov,
 					       M0_TCP_IN_SEGS_MAX, &ahead);
-	if (plan->pl_nr == 0)
+	if (plan->pl_nr == 0) {
+		in_pause(stream);
 		return false;
+	}
 	plan->pl_direct = iov_bytes(plan->pl_iov, plan->pl_nr);
 	plan->pl_all = plan->pl_direct;
+	if (plan->pl_direct >= SMALL_BYTES &&
+	    stream->tcs_io->tci_crew.tcw_lanes != NULL &&
+	    stream->tcs_stream.stm_in_pipe == NULL) {
+		if (m0_tcp__lane_in(stream, plan->pl_iov, &plan->pl_nr,
+				    &plan->pl_direct))
+			return false;
+		if (plan->pl_direct < plan->pl_all)
+			ahead = 0;
+		plan->pl_all = plan->pl_direct;
+	}
 	/* As many segments as there are places: more may follow. */
 	if (ahead == 0 || plan->pl_nr == M0_TCP_IN_SEGS_MAX)
 		return true;
@@ -499,12 +522,23 @@ static bool in_give(struct m0_tcp_stream *stream, const struct in_plan *plan,
 	       staged_give(stream, io->tci_staging, nr - direct);
 }
 
-/* Nothing was read, and this is why. */
-static void in_ended(struct m0_tcp_stream *stream, ssize_t nr)
+bool m0_tcp__in_direct(struct m0_tcp_stream *stream, size_t nr)
+{
+	struct m0_tcp_io *io = stream->tcs_io;
+	int               rc = up(stream)->stu_in_arrived(user(stream), nr);
+
+	M0_ASSERT(rc <= 0);
+	return rc == 0 && io->tci_current == stream;
+}
+
+void m0_tcp__in_ended(struct m0_tcp_stream *stream, ssize_t nr)
 {
 	M0_PRE_EX(m0_tcp__stream_invariant(stream));
-	if (nr == -EAGAIN && stream->tcs_out_rc == 0)
+	if (nr == -EAGAIN && stream->tcs_out_rc == 0) {
+		/* The next byte is reported again. */
+		m0_tcp__lane_unmask(stream, M0_LOOP_IN);
 		return;
+	}
 	if (stream->tcs_out_rc != 0)
 		nr = stream->tcs_out_rc;
 	m0_tcp__stream_broken(stream, (int)nr);
@@ -527,7 +561,7 @@ static bool may_have_more(const struct m0_tcp_stream *stream, bool is_short)
 {
 	M0_PRE_EX(m0_tcp__stream_invariant(stream));
 	return stream->tcs_near != NULL ? m0_tcp__near_has_input(stream)
-					: !is_short || stream->tcs_ends;
+					: !is_short || stream->tcs_ends != 0;
 }
 
 static bool stream_in(struct m0_tcp_stream *stream)
@@ -543,15 +577,13 @@ static bool stream_in(struct m0_tcp_stream *stream)
 	    (stream->tcs_kept != NULL && !kept_give(stream)))
 		return false;
 	do {
-		if (!in_plan(stream, &plan)) {
-			in_pause(stream);
+		if (!in_plan(stream, &plan))
 			return false;
-		}
 		nr = stream->tcs_seen_nr == 0 ? 0 : m0_tcp__seen_take(stream);
 		if (nr == 0)
 			nr = in_read(stream, &plan);
 		if (nr <= 0) {
-			in_ended(stream, nr);
+			m0_tcp__in_ended(stream, nr);
 			return false;
 		}
 		if (stream->tcs_near == NULL) {
@@ -576,7 +608,7 @@ bool m0_tcp__stream_in(struct m0_tcp_stream *stream)
 	more = stream_in(stream);
 	/* Paused, with nobody to hear of it: no use to wait for the rest. */
 	if (io->tci_current == stream && stream->tcs_in_paused &&
-	    stream->tcs_out_rc != 0)
+	    stream->tcs_out_rc != 0 && !m0_tcp__is_in_lent(stream))
 		m0_tcp__stream_broken(stream, stream->tcs_out_rc);
 	more = more && io->tci_current == stream;
 	io->tci_current = NULL;
@@ -647,7 +679,7 @@ static bool out_came(struct m0_tcp_stream *stream, ssize_t nr, bool is_full,
 
 	M0_PRE_EX(m0_tcp__stream_invariant(stream));
 	if (nr < 0 && nr != -EAGAIN) {
-		out_failed(stream, (int)nr);
+		m0_tcp__out_failed(stream, (int)nr);
 		return false;
 	}
 	nr = max64(nr, 0);
@@ -694,6 +726,9 @@ static bool out_once(struct m0_tcp_stream *stream, size_t *left)
 	if (segs == 0)
 		return pipe != NULL && out_splice(stream, pipe, left);
 	all = iov_bytes(iov, segs);
+	if (M0_UNLIKELY(all >= M0_TCP_LANE_BYTES) && pipe == NULL &&
+	    m0_tcp__lane_out(stream, iov, segs, all))
+		return false;
 	if (stream->tcs_has_bbr)
 		segs = pieces_cut(iov, segs, &all);
 	segs = pieces_join(io, iov, segs, all);

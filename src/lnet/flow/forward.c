@@ -393,14 +393,8 @@ static void cut_come(struct m0_lnet_fwd *fwd, int status)
  * arrives. */
 static void cut_drop(struct m0_lnet_msg *msg)
 {
-	struct m0_lnd_rx *rx = msg->msg_rx.mrx_lnd;
-
-	if (rx == NULL)
-		return;
-	rx->lr_cancelled = true;
-	rx->lr_pipe = NULL;
-	rx->lr_priv = NULL;
-	msg->msg_rx.mrx_lnd = NULL;
+	if (msg->msg_rx.mrx_lnd != NULL)
+		m0_lnet__rx_cancel(msg);
 }
 
 /* -- whole ----------------------------------------------------------------- */

@@ -24,4 +24,8 @@ void m0_lnet__forward_sent(struct m0_lnet_msg *msg, int status);
 /** Ends all messages that are being forwarded, as soon as the driver can. */
 void m0_lnet__forwards_end(struct m0_lnet_engine *eng, int status);
 
+/** Has the driver discard what `msg` still has to receive, and write to its memory no
+ * more (recv.c). */
+void m0_lnet__rx_cancel(struct m0_lnet_msg *msg);
+
 #endif /* M0_SRC_LNET_FORWARD_H */

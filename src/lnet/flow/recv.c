@@ -715,13 +715,24 @@ static void rx_end(struct m0_lnet_msg *msg, int status)
 	m0_lnet__response_end(msg, msg->msg_event[1]);
 }
 
+void m0_lnet__rx_cancel(struct m0_lnet_msg *msg)
+{
+	struct m0_lnd_ni *ni = &msg->msg_rx.mrx_ni->lni_lnd;
+	struct m0_lnd_rx *rx = msg->msg_rx.mrx_lnd;
+
+	M0_PRE(rx != NULL);
+	rx->lr_cancelled = true;
+	if (ni->ldn_lnd != NULL && ni->ldn_lnd->ld_ops->ldo_rx_cancel != NULL)
+		ni->ldn_lnd->ld_ops->ldo_rx_cancel(ni, rx);
+	rx->lr_pipe = NULL;
+	rx->lr_priv = NULL;
+	msg->msg_rx.mrx_lnd = NULL;
+}
+
 void m0_lnet__rx_cut(struct m0_lnet_msg *msg, int status)
 {
 	M0_PRE(msg->msg_rx.mrx_lnd != NULL && status < 0);
-	msg->msg_rx.mrx_lnd->lr_cancelled = true;
-	msg->msg_rx.mrx_lnd->lr_pipe = NULL;
-	msg->msg_rx.mrx_lnd->lr_priv = NULL;
-	msg->msg_rx.mrx_lnd = NULL;
+	m0_lnet__rx_cancel(msg);
 	rx_end(msg, status);
 }
 

@@ -68,6 +68,7 @@ static void check_names_wrong_field(void **state)
 	WRONG(lc_spin_ns, 2000000000, "negative");
 	WRONG(lc_nets_nr, 17, "0 to 16");
 	WRONG(lc_conns_per_peer, 0, "1 to 127");
+	WRONG(lc_lanes, 65, "0 to 64");
 #undef WRONG
 	m0_lnet_cfg_default(&cfg);
 	memset(cfg.lc_congestion, 'x', sizeof cfg.lc_congestion);
@@ -98,6 +99,10 @@ static void check_reads_processors(void **state)
 		assert_why(wrong[i]);
 		assert_why("0-3,8");
 	}
+	m0_lnet_cfg_default(&cfg);
+	strcpy(cfg.lc_lane_cpus, "x");
+	assert_int_equal(m0_lnet_cfg_check(&cfg, why), -EINVAL);
+	assert_why("lc_lane_cpus is \"x\"");
 	memset(cfg.lc_cpus, '1', sizeof cfg.lc_cpus);
 	assert_int_equal(m0_lnet_cfg_check(&cfg, why), -EINVAL);
 	assert_why("up to 63 characters");

@@ -59,6 +59,7 @@ static void values_of_a_start_are_read(void **state)
 		[CONF_START_CONNS_PER_PEER] = "2",
 		[CONF_START_LND_TIMEOUT] = "51",
 		[CONF_START_KEEPALIVE] = "0",
+		[CONF_START_LANES] = "2",
 		[CONF_START_ROUTER_MEMORY] = "64M",
 		[CONF_START_CHECK_INTERVAL] = "61",
 		[CONF_START_PING_TIMEOUT] = "52",
@@ -110,6 +111,7 @@ static void bad_values_of_a_start_are_refused(void **state)
 	refused("node: {router_memory: 3M}", 1, 23, "from 4M to 1T");
 	refused("node: {router_memory: much}", 1, 23, "from 4M to 1T");
 	refused("node: {keepalive: -1}", 1, 19, "0 to 86400");
+	refused("node: {lanes: 65}", 1, 15, "0 to 64");
 	refused("node: {keepalive: [1]}", 1, 19, "a single value");
 	refused("node: {port: 1}", 1, 8, "key 'port' is not accepted");
 	refused("node: 1", 1, 7, "a map");

@@ -45,7 +45,7 @@ static void options_set_their_fields(void **state)
 		       "--peers-colibri", "--no-discovery", "--peer-credits=3",
 		       "--credits=4", "--conns-per-peer=2", "--keepalive=0",
 		       "--transaction-timeout=0.5", "--lnd-timeout=1500us",
-		       "--same-host=on", NULL);
+		       "--same-host=on", "--lanes=4:0-3", NULL);
 	assert_int_equal(fail.tf_exit, TOOL_OK);
 	assert_true(opts.nop_given && opts.nop_accept_given);
 	assert_int_equal(cfg->lc_nets_nr, 2);
@@ -58,6 +58,8 @@ static void options_set_their_fields(void **state)
 	assert_int_equal(cfg->lc_src_port_max, 700);
 	assert_true(cfg->lc_peers_colibri && !cfg->lc_discovery);
 	assert_true(cfg->lc_same_host);
+	assert_int_equal(cfg->lc_lanes, 4);
+	assert_string_equal(cfg->lc_lane_cpus, "0-3");
 	assert_int_equal(cfg->lc_peer_credits, 3);
 	assert_int_equal(cfg->lc_credits, 4);
 	assert_int_equal(cfg->lc_conns_per_peer, 2);
@@ -87,6 +89,10 @@ static void option_wrong_is_refused_with_what_is_right(void **state)
 {
 	static const char *const rows[][3] = {
 		{ "--same-host=yes", "--same-host 'yes'", "on, off" },
+		{ "--lanes=65", "--lanes '65'", "0 to 64" },
+		{ "--lanes=", "--lanes ''", "0 to 64" },
+		{ "--lanes=2:", "--lanes '2:'", "4:8-11" },
+		{ "--lanes=:3", "--lanes ':3'", "4:8-11" },
 		{ "--net=o2ib", "--net 'o2ib'", "tcp(eth0)" },
 		{ "--net=", "--net ''", "tcp(eth0)" },
 		{ "--net=tcp(", "--net 'tcp('", "tcp(eth0)" },

@@ -318,6 +318,7 @@ static unsigned fake_out_what(void *user, struct iovec *iov, unsigned max)
 	unsigned             nr;
 
 	assert_int_equal(conn->fc_status, FAKE_OPEN);
+	assert_false(conn->fc_out_is_lent);
 	for (nr = 0; nr < max && at < conn->fc_out_all; ++nr) {
 		iov[nr].iov_base = out_from(at);
 		iov[nr].iov_len =
@@ -332,10 +333,16 @@ static int fake_out_left(void *user, size_t nr)
 	struct m0_sock_conn *conn = user;
 
 	assert_int_equal(conn->fc_status, FAKE_OPEN);
+	assert_false(conn->fc_out_is_lent);
 	conn->fc_out += nr;
 	conn->fc_passed -= min64u(nr, conn->fc_passed);
 	conn->fc_out_most = max64u(conn->fc_out_most, nr);
 	assert_true(conn->fc_out <= conn->fc_out_all);
+	if (conn->fc_out_more > 0) {
+		nr = conn->fc_out_more;
+		conn->fc_out_more = 0;
+		fake_send(conn, nr);
+	}
 	return 0;
 }
 
@@ -348,6 +355,22 @@ static void fake_out_passed(void *user, size_t nr)
 	assert_true(conn->fc_out + conn->fc_passed <= conn->fc_out_all);
 }
 
+static bool fake_in_lend(void *user)
+{
+	struct m0_sock_conn *conn = user;
+
+	conn->fc_in_lent_nr += conn->fc_lends;
+	return conn->fc_lends;
+}
+
+static void fake_out_lend(void *user, bool lends)
+{
+	struct m0_sock_conn *conn = user;
+
+	assert_true(lends != conn->fc_out_is_lent);
+	conn->fc_out_is_lent = lends;
+}
+
 static const struct m0_streams_up fake_up = {
 	.stu_accepted = fake_accepted,
 	.stu_dialled = fake_dialled,
@@ -358,4 +381,6 @@ static const struct m0_streams_up fake_up = {
 	.stu_out_what = fake_out_what,
 	.stu_out_left = fake_out_left,
 	.stu_out_passed = fake_out_passed,
+	.stu_in_lend = fake_in_lend,
+	.stu_out_lend = fake_out_lend,
 };

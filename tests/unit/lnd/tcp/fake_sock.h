@@ -59,7 +59,14 @@ struct m0_sock_conn {
 	size_t                  fc_out_most;
 	size_t                  fc_out_seg;
 	struct m0_stream_counts fc_counts;
-	uint8_t                *fc_buf;
+	/** Announced by the call that reports what has left. */
+	size_t fc_out_more;
+	/** Lends what is read, and what is written. */
+	bool fc_lends;
+	/** How often it was asked for what is read; what is written is lent now. */
+	unsigned fc_in_lent_nr;
+	bool     fc_out_is_lent;
+	uint8_t *fc_buf;
 };
 
 struct m0_sock {
