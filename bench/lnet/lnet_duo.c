@@ -177,13 +177,18 @@ static void duo_leave(void *arg)
 		bench_worker_park(d->d_worker);
 }
 
+/** The node has begun all of its operations, and they are done; the other has them. */
+static bool is_over_at(struct bench_duo *d, unsigned from, unsigned to)
+{
+	return d->d_node[from].dn_done >= d->d_want_done &&
+	       d->d_node[to].dn_got >= d->d_want_got;
+}
+
 static bool is_over(struct bench_duo *d)
 {
-	bool both = d->d_op == BENCH_PING;
-
 	/* A ping-pong ends at the first node, the other operations at both. */
-	return d->d_node[0].dn_done >= d->d_want_done &&
-	       d->d_node[both ? 0 : 1].dn_got >= d->d_want_got;
+	return is_over_at(d, 0, d->d_op == BENCH_PING ? 0 : 1) &&
+	       (d->d_op != BENCH_PUT_BOTH || is_over_at(d, 1, 0));
 }
 
 static void duo_wait(struct bench_duo *d)
@@ -206,21 +211,22 @@ static void duo_wait(struct bench_duo *d)
 static uint64_t duo_run(void *arg, uint64_t nr)
 {
 	struct bench_duo *d = arg;
-	struct slot      *own = d->d_node[0].dn_own;
 	unsigned          flight = d->d_flight;
+	unsigned          nodes = d->d_op == BENCH_PUT_BOTH ? 2 : 1;
 
-	nr = (nr + flight - 1) / flight * flight;
+	/* For each node that begins operations. */
+	nr = (nr + nodes * flight - 1) / (nodes * flight) * flight;
 	d->d_node[0].dn_done = d->d_node[0].dn_got = 0;
 	d->d_node[1].dn_done = d->d_node[1].dn_got = 0;
 	d->d_want_done = nr;
 	d->d_want_got = nr;
 	d->d_node[1].dn_own[0].sl_left = nr;
-	for (unsigned i = 0; i < flight; i++)
-		own[i].sl_left = nr / flight;
-	for (unsigned i = 0; i < flight; i++)
-		slot_begin(&own[i]);
+	for (unsigned i = 0; i < nodes * flight; i++)
+		d->d_node[i % nodes].dn_own[i / nodes].sl_left = nr / flight;
+	for (unsigned i = 0; i < nodes * flight; i++)
+		slot_begin(&d->d_node[i % nodes].dn_own[i / nodes]);
 	duo_wait(d);
-	nr = d->d_op == BENCH_PING ? 2 * nr : nr;
+	nr *= d->d_op == BENCH_PING ? 2 : nodes;
 	d->d_ops += nr;
 	return nr;
 }
@@ -343,7 +349,7 @@ static void own_bind(struct duo_node *dn, struct slot *sl, unsigned i)
 			       .lp_pid = M0_LNET_PID_LUSTRE },
 		.lo_portal = PORTAL,
 		.lo_match_bits = i,
-		.lo_ack = d->d_op == BENCH_PUT_ACK,
+		.lo_ack = M0_IN(d->d_op, (BENCH_PUT_ACK, BENCH_PUT_BOTH)),
 	};
 }
 
@@ -413,18 +419,21 @@ struct bench_duo *bench_duo_open_far(enum bench_drive     drive,
 			router);
 }
 
-static void compare(struct bench_duo *d)
+static void compare(struct bench_duo *d, unsigned from)
 {
 	for (unsigned i = 0; i < d->d_flight; i++)
-		if (memcmp(d->d_node[0].dn_own[i].sl_addr,
-			   d->d_node[1].dn_window[i].sl_addr, d->d_bytes) != 0)
+		if (memcmp(d->d_node[from].dn_own[i].sl_addr,
+			   d->d_node[1 - from].dn_window[i].sl_addr,
+			   d->d_bytes) != 0)
 			bench_die(
 				"lnet: the bytes that came are not those that were sent");
 }
 
 void bench_duo_close(struct bench_duo *duo)
 {
-	compare(duo);
+	compare(duo, 0);
+	if (duo->d_op == BENCH_PUT_BOTH)
+		compare(duo, 1);
 	for (unsigned i = 0; i < 2; i++) {
 		m0_lnet_close(duo->d_node[i].dn_lnet);
 		m0_lnet_eq_fini(&duo->d_node[i].dn_eq);

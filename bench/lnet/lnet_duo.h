@@ -27,7 +27,9 @@ enum bench_op {
 	BENCH_PUT,
 	/** Over when the ACK, the REPLY has come. */
 	BENCH_PUT_ACK,
-	BENCH_GET
+	BENCH_GET,
+	/** As BENCH_PUT_ACK, from both nodes at once; half of them each. */
+	BENCH_PUT_BOTH
 };
 
 /** Switches of a router, for a mask. */
@@ -84,6 +86,15 @@ void              bench_raw_close(struct bench_raw *raw);
 struct bench_case bench_raw_case(struct bench_raw *raw, const char *name,
 				 bool half);
 
+/* lnet_both.c: the same of both ends at once, half of the messages each. */
+
+struct bench_both;
+
+/** Ends with threads that block, and a relay between them. */
+struct bench_both *bench_both_open(size_t bytes, unsigned bufs);
+void               bench_both_close(struct bench_both *both);
+struct bench_case  bench_both_case(struct bench_both *both, const char *name);
+
 /* lnet_hop.c: what is between the nodes of lnetvia. */
 
 /**
@@ -93,8 +104,9 @@ struct bench_case bench_raw_case(struct bench_raw *raw, const char *name,
  */
 void bench_router_start(unsigned serial, unsigned credits, unsigned router);
 struct raw_end;
-/** Two `ends` with a relay between them: another process of this program. */
-void bench_relay_start(struct raw_end *ends, size_t bytes);
+/** Two `ends` with a relay between them: another process of this program.
+ * @param both  it takes messages of both ends; else those of the first. */
+void bench_relay_start(struct raw_end *ends, size_t bytes, bool both);
 /** Is, in the other process, what was started. @return false: neither of them. */
 bool bench_hop_main(int argc, char **argv);
 

@@ -4,6 +4,7 @@
  * sockets. Each is another process of this program, which ends with the first.
  */
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -107,14 +108,17 @@ static void inherit(int fd)
 	(void)fcntl(fd, F_SETFD, 0);
 }
 
-void bench_relay_start(struct raw_end *ends, size_t bytes)
+void bench_relay_start(struct raw_end *ends, size_t bytes, bool both)
 {
 	struct raw_end in[2];
 	struct raw_end out[2];
 	char           text[3][24];
 	char           name[] = "lnetvia";
 	char           what[] = "relay";
-	char          *args[] = { name, what, text[0], text[1], text[2], NULL };
+	char           what_both[] = "relay-both";
+	char          *args[] = { name,    both ? what_both : what,
+				  text[0], text[1],
+				  text[2], NULL };
 
 	memset(in, 0, sizeof(in));
 	memset(out, 0, sizeof(out));
@@ -132,24 +136,52 @@ void bench_relay_start(struct raw_end *ends, size_t bytes)
 	ends[1].e_fd = out[1].e_fd;
 }
 
-static void relay(char **argv)
+/** Ends with the stream. */
+static void message_move(int from, int to, char *buf, size_t bytes)
 {
-	size_t  bytes = strtoull(argv[4], NULL, 0);
-	char   *buf = bench_huge(bytes);
 	ssize_t nr;
 	size_t  at;
 
+	for (at = 0; at < bytes; at += (size_t)nr) {
+		nr = read(from, buf + at, bytes - at);
+		if (nr <= 0)
+			exit(0);
+	}
+	for (at = 0; at < bytes; at += (size_t)nr) {
+		nr = write(to, buf + at, bytes - at);
+		if (nr <= 0)
+			exit(0);
+	}
+}
+
+static void relay(char **argv)
+{
+	size_t bytes = strtoull(argv[4], NULL, 0);
+	char  *buf = bench_huge(bytes);
+
+	ready();
+	for (;;)
+		message_move(atoi(argv[2]), atoi(argv[3]), buf, bytes);
+}
+
+/** In turns while both ends have messages. */
+static void relay_both(char **argv)
+{
+	size_t        bytes = strtoull(argv[4], NULL, 0);
+	char         *buf = bench_huge(bytes);
+	struct pollfd ends[2] = {
+		{ .fd = atoi(argv[2]), .events = POLLIN },
+		{ .fd = atoi(argv[3]), .events = POLLIN },
+	};
+
 	ready();
 	for (;;) {
-		for (at = 0; at < bytes; at += (size_t)nr) {
-			nr = read(atoi(argv[2]), buf + at, bytes - at);
-			if (nr <= 0)
-				exit(0);
-		}
-		for (at = 0; at < bytes; at += (size_t)nr) {
-			nr = write(atoi(argv[3]), buf + at, bytes - at);
-			if (nr <= 0)
-				exit(0);
+		if (poll(ends, 2, -1) < 0)
+			bench_die("relay: poll");
+		for (unsigned i = 0; i < 2; i++) {
+			if (ends[i].revents != 0)
+				message_move(ends[i].fd, ends[1 - i].fd, buf,
+					     bytes);
 		}
 	}
 }
@@ -160,5 +192,7 @@ bool bench_hop_main(int argc, char **argv)
 		router(argv);
 	if (argc == 5 && strcmp(argv[1], "relay") == 0)
 		relay(argv);
+	if (argc == 5 && strcmp(argv[1], "relay-both") == 0)
+		relay_both(argv);
 	return false;
 }

@@ -139,7 +139,7 @@ static struct bench_raw *raw_open(struct bench_worker *worker, size_t there,
 	r->r_batch = batch;
 	raw_must(sem_init(&r->r_over, 0, 0) == 0, "open");
 	if (relayed)
-		bench_relay_start(r->r_end, there);
+		bench_relay_start(r->r_end, there, false);
 	else
 		raw_ends_connect(r->r_end);
 	for (int i = 0; i < 2; i++)

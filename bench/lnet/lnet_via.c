@@ -15,7 +15,8 @@ static const char usage[] =
 	"  ping                64 B one way, polled: direct, via\n"
 	"  rate FLIGHT         64 B PUTs, nodes with threads: direct, via\n"
 	"  bulk BYTES FLIGHT   relay; put, get without and with cut-through, splice,\n"
-	"                      and both; nodes with threads\n";
+	"                      and both; nodes with threads\n"
+	"  both BYTES FLIGHT   puts of both nodes at once: relay, plain\n";
 
 enum {
 	MSG_BYTES = 64
@@ -88,6 +89,20 @@ static void do_bulk(size_t bytes, unsigned flight)
 	bench_raw_close(r);
 }
 
+static void do_both(size_t bytes, unsigned flight)
+{
+	struct bench_both *b =
+		bench_both_open(BENCH_HEAD_BYTES + bytes, flight);
+	struct bench_duo *d = bench_duo_open_far(
+		BENCH_THREADS, NULL, BENCH_PUT_BOTH, bytes, flight, 0, 0);
+	struct bench_case c[] = { bench_both_case(b, "relay"),
+				  bench_duo_case(d, "via") };
+
+	bench_turns(c, 2);
+	bench_duo_close(d);
+	bench_both_close(b);
+}
+
 int main(int argc, char **argv)
 {
 	const char *test;
@@ -106,6 +121,9 @@ int main(int argc, char **argv)
 	else if (strcmp(test, "bulk") == 0 && argc > i + 2 &&
 		 atoi(argv[i + 1]) > 0 && atoi(argv[i + 2]) > 0)
 		do_bulk((size_t)atoi(argv[i + 1]), (unsigned)atoi(argv[i + 2]));
+	else if (strcmp(test, "both") == 0 && argc > i + 2 &&
+		 atoi(argv[i + 1]) > 0 && atoi(argv[i + 2]) > 0)
+		do_both((size_t)atoi(argv[i + 1]), (unsigned)atoi(argv[i + 2]));
 	else
 		bench_die("%s", usage);
 	return 0;
