@@ -16,7 +16,7 @@
 
 struct both_end {
 	struct bench_both *be_both;
-	/** What is written, and what is read, of one connection. */
+	/** Both directions of one connection. */
 	struct raw_end be_out;
 	struct raw_end be_in;
 	pthread_t      be_writer;

@@ -136,7 +136,7 @@ void bench_relay_start(struct raw_end *ends, size_t bytes, bool both)
 	ends[1].e_fd = out[1].e_fd;
 }
 
-/** Ends with the stream. */
+/** Moves one message; the process ends with the stream. */
 static void message_move(int from, int to, char *buf, size_t bytes)
 {
 	ssize_t nr;
@@ -164,7 +164,7 @@ static void relay(char **argv)
 		message_move(atoi(argv[2]), atoi(argv[3]), buf, bytes);
 }
 
-/** In turns while both ends have messages. */
+/** Takes messages of both ends in turns. */
 static void relay_both(char **argv)
 {
 	size_t        bytes = strtoull(argv[4], NULL, 0);

@@ -18,7 +18,8 @@ enum {
 	M0_LNET_CFG_IFACES_MAX = 16,
 	M0_LNET_CFG_NAME_BYTES = 64,
 	M0_LNET_CFG_OPTIONS_BYTES = 256,
-	M0_LNET_CFG_ROUTES_MAX = 64
+	M0_LNET_CFG_ROUTES_MAX = 64,
+	M0_LNET_LISTEN_FDS_MAX = 16
 };
 
 /** Peers that may connect to this node (`accept`). */
@@ -253,6 +254,15 @@ struct m0_lnet_cfg {
 	unsigned lc_lanes;
 	/** Processors on which these threads may run, as lc_cpus. */
 	char lc_lane_cpus[64];
+	/**
+	 * Sockets that listen already, for example those of a service manager. A network
+	 * over TCP takes the one whose address and port are those at which it would
+	 * listen; the others are left alone. The sockets remain the caller's, stay open
+	 * and keep the connections that nobody has accepted when the node is closed, so
+	 * that the next node takes them. None.
+	 */
+	int      lc_listen_fds[M0_LNET_LISTEN_FDS_MAX];
+	unsigned lc_listen_fds_nr;
 };
 
 /**

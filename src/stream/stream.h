@@ -40,7 +40,8 @@ struct m0_stream_watch {
 
 enum {
 	/** Most bytes that stu_in_arrived may ask the provider to move. */
-	M0_STREAM_AGAIN_BYTES_MAX = (64 << 10) + 128
+	M0_STREAM_AGAIN_BYTES_MAX = (64 << 10) + 128,
+	M0_STREAM_LISTEN_FDS_MAX = 16
 };
 
 struct m0_streams_cfg {
@@ -61,6 +62,9 @@ struct m0_streams_cfg {
 	 * processors, as a list; NULL or "": any. */
 	unsigned    sic_lanes_nr;
 	const char *sic_lane_cpus;
+	/** Sockets that listen already; they remain the caller's. */
+	int      sic_listen_fds[M0_STREAM_LISTEN_FDS_MAX];
+	unsigned sic_listen_fds_nr;
 };
 
 /** System calls that read, and that wrote. */

@@ -297,10 +297,40 @@ class Manager(cli.Case):
         self.assertEqual((errors, new.wait(cli.PATIENCE)), ('', 0))
         self.assertEqual(self.attached(second, 0)['since start'], 2)
 
+    def test_peers_wait_for_the_next_node(self):
+        """The socket of TCP is handed over: no peer is refused between two nodes."""
+        port = int(self.options[self.options.index('--port') + 1])
+        sock = socket.socket()
+        self.addCleanup(sock.close)
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        sock.bind((lnet.address(0), port))
+        sock.listen(128)
+        i = self.options.index('--accept')
+        self.options = (*self.options[:i], '--accept', 'all',
+                        *self.options[i + 2:])
+        prefix = self.handed(sock, names='lnet')
+        ping = [cli.COLIBRI, 'ping', '--net', f'tcp({lnet.address(1)})',
+                '--port', str(port), '--accept', 'none', '--source-ports',
+                'any', '--timeout', '20', self.nid]
+        first = self.node(prefix=prefix)
+        self.assertEqual(subprocess.run(ping, timeout=cli.PATIENCE,
+                                        capture_output=True,
+                                        check=False).returncode, 0)
+        self.assertEqual(first.stop()[0], 0)
+        waits = subprocess.Popen(ping, stdout=subprocess.PIPE,
+                                 stderr=subprocess.PIPE, text=True)
+        time.sleep(0.3)
+        self.assertIsNone(waits.poll())
+        second = self.node(prefix=prefix)
+        errors = waits.communicate(timeout=cli.PATIENCE)[1]
+        self.assertEqual((waits.returncode, errors), (0, ''))
+        self.assertEqual(second.stop()[0], 0)
+
     def test_sockets_of_others_are_refused(self):
         good = self.listening()
         for names, socks, words in (
-                ('lnet', [good], ("'lnet'", 'FileDescriptorName=attach')),
+                ('lnet', [good], ("'lnet'", 'ListenStream=')),
+                ('other', [good], ("'other'", 'FileDescriptorName=attach')),
                 ('attach:attach', [good, good], ('descriptor 4',)),
                 ('attach:', [good, good], ("''", 'descriptor 4'))):
             done = self.refused(self.handed(*socks, names=names))

@@ -7,7 +7,6 @@
 
 #include "attach_opts.h"
 #include "attach_rule.h"
-#include "listen_fds.h"
 #include "lnet_opts.h"
 #include "../base/text.h"
 
@@ -189,9 +188,12 @@ static void socket_check(struct attach_opts *opts)
 {
 	struct sockaddr_un sa = { .sun_family = AF_UNSPEC };
 	socklen_t          bytes = sizeof sa;
-	int                fd = -1;
+	int                fd;
 
-	if (listen_fds_take(&fd, opts->ato_fail) != TOOL_OK || fd < 0)
+	if (listen_fds_take(&opts->ato_fds, opts->ato_fail) != TOOL_OK)
+		return;
+	fd = opts->ato_fds.lfd_attach;
+	if (fd < 0)
 		return;
 	opts->ato_given = true;
 	opts->ato_cfg.ldc_listen_fd = fd;

@@ -8,6 +8,7 @@
 #include "m0/lnet_daemon.h"
 
 #include "../base/cmd.h"
+#include "listen_fds.h"
 
 /** The child's input. */
 struct attach_opts {
@@ -19,7 +20,9 @@ struct attach_opts {
 	/** NULL: the library's. */
 	const char               *ato_path;
 	struct m0_lnet_daemon_cfg ato_cfg;
-	struct tool_fail         *ato_fail;
+	/** Set by attach_opts_check(). */
+	struct listen_fds ato_fds;
+	struct tool_fail *ato_fail;
 };
 
 extern const struct argp attach_opts_argp;

@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "listen_fds.h"
@@ -23,11 +24,54 @@ static const char *name_next(const char *names, char ret[NAME_BYTES])
 	return names[bytes] == ':' ? names + bytes + 1 : names + bytes;
 }
 
-static int fds_take(unsigned nr, const char *names, int *ret,
+static bool option_is(int fd, int option, int want)
+{
+	int       value = -1;
+	socklen_t bytes = sizeof value;
+
+	return getsockopt(fd, SOL_SOCKET, option, &value, &bytes) == 0 &&
+	       value == want;
+}
+
+static bool listens_for_peers(int fd)
+{
+	return option_is(fd, SO_ACCEPTCONN, 1) &&
+	       option_is(fd, SO_TYPE, SOCK_STREAM) &&
+	       (option_is(fd, SO_DOMAIN, AF_INET) ||
+		option_is(fd, SO_DOMAIN, AF_INET6));
+}
+
+static int fd_take(int fd, const char *name, struct listen_fds *ret,
+		   struct tool_fail *fail)
+{
+	if (strcmp(name, "attach") == 0 && ret->lfd_attach < 0) {
+		ret->lfd_attach = fd;
+		return TOOL_OK;
+	}
+	if (strcmp(name, "lnet") != 0 ||
+	    ret->lfd_peers_nr == ARRAY_SIZE(ret->lfd_peers))
+		return tool_fail_set(
+			fail, TOOL_USAGE,
+			"socket '%s', descriptor %d, of the service manager "
+			"is not accepted; accepted: one socket with "
+			"FileDescriptorName=attach, and up to %zu with "
+			"FileDescriptorName=lnet",
+			name, fd, ARRAY_SIZE(ret->lfd_peers));
+	if (!listens_for_peers(fd))
+		return tool_fail_set(
+			fail, TOOL_USAGE,
+			"socket 'lnet', descriptor %d, of the service manager "
+			"is not accepted; accepted: ListenStream=ADDRESS:PORT",
+			fd);
+	ret->lfd_peers[ret->lfd_peers_nr++] = fd;
+	return TOOL_OK;
+}
+
+static int fds_take(unsigned nr, const char *names, struct listen_fds *ret,
 		    struct tool_fail *fail)
 {
 	char     name[NAME_BYTES] = "attach";
-	int      found = -1;
+	int      code;
 	unsigned i;
 
 	for (i = 0; i < nr; ++i) {
@@ -40,20 +84,14 @@ static int fds_take(unsigned nr, const char *names, int *ret,
 					     nr, fd);
 		if (names != NULL)
 			names = name_next(names, name);
-		if (strcmp(name, "attach") != 0 || found >= 0)
-			return tool_fail_set(
-				fail, TOOL_USAGE,
-				"socket '%s', descriptor %d, of the service "
-				"manager is not accepted; accepted: one "
-				"socket, with FileDescriptorName=attach",
-				name, fd);
-		found = fd;
+		code = fd_take(fd, name, ret, fail);
+		if (code != TOOL_OK)
+			return code;
 	}
-	*ret = found;
 	return TOOL_OK;
 }
 
-int listen_fds_take(int *ret, struct tool_fail *fail)
+int listen_fds_take(struct listen_fds *ret, struct tool_fail *fail)
 {
 	const char *pid = getenv("LISTEN_PID");
 	const char *fds = getenv("LISTEN_FDS");
@@ -61,6 +99,8 @@ int listen_fds_take(int *ret, struct tool_fail *fail)
 	uint64_t    nr = 0;
 	int         code = TOOL_OK;
 
+	M0_SET0(ret);
+	ret->lfd_attach = -1;
 	/* Ignore the sockets of another process. */
 	if (pid != NULL && fds != NULL && text_number_parse(pid, &whose) == 0 &&
 	    whose == (uint64_t)getpid()) {

@@ -3,14 +3,23 @@
 #ifndef M0_TOOLS_LISTEN_FDS_H
 #define M0_TOOLS_LISTEN_FDS_H
 
+#include "m0/lnet_cfg.h"
+
 #include "../base/cmd.h"
 
+struct listen_fds {
+	/** The socket "attach", or the one that has no name; <0: none. */
+	int lfd_attach;
+	/** The sockets "lnet", which listen for peers over TCP. */
+	int      lfd_peers[M0_LNET_LISTEN_FDS_MAX];
+	unsigned lfd_peers_nr;
+};
+
 /**
- * Takes the socket by the name "attach", or the only one that has no name. Removes
- * $LISTEN_PID, $LISTEN_FDS and $LISTEN_FDNAMES, so that no child takes them for its own.
- * @param ret  the descriptor; unchanged if there is none.
- * @return the exit code: the variables, or the name of a socket, are not accepted.
+ * Takes the sockets, and removes $LISTEN_PID, $LISTEN_FDS and $LISTEN_FDNAMES, so that no
+ * child takes them for its own.
+ * @return the exit code: the variables, or a socket, are not accepted.
  */
-int listen_fds_take(int *ret, struct tool_fail *fail);
+int listen_fds_take(struct listen_fds *ret, struct tool_fail *fail);
 
 #endif /* M0_TOOLS_LISTEN_FDS_H */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <unistd.h>
@@ -136,17 +137,59 @@ static int socket_listen(int fd, struct m0_host_addr *addr)
 	return addr->sa_port == 0 ? m0_tcp__addr_bound(fd, addr) : 0;
 }
 
+static bool is_at(int fd, const struct m0_host_addr *addr)
+{
+	struct m0_host_addr bound;
+
+	return m0_tcp__addr_bound(fd, &bound) == 0 &&
+	       bound.sa_port == addr->sa_port &&
+	       bound.sa_bytes_nr == addr->sa_bytes_nr &&
+	       memcmp(bound.sa_bytes, addr->sa_bytes, addr->sa_bytes_nr) == 0;
+}
+
+/**
+ * Takes the socket that listens already at this address, if there is one.
+ * @retval -ENOENT  there is none.
+ */
+static int handed_take(const struct m0_streams_cfg *cfg,
+		       const struct m0_host_addr   *addr)
+{
+	unsigned i;
+	int      fd;
+	int      rc;
+
+	for (i = 0; i < cfg->sic_listen_fds_nr; ++i) {
+		if (is_at(cfg->sic_listen_fds[i], addr))
+			break;
+	}
+	if (i == cfg->sic_listen_fds_nr)
+		return -ENOENT;
+	fd = fcntl(cfg->sic_listen_fds[i], F_DUPFD_CLOEXEC, 0);
+	if (fd < 0 || fcntl(fd, F_SETFL, O_NONBLOCK) != 0)
+		rc = -errno;
+	else
+		/* Connections inherit them. */
+		rc = options_always(fd) ?: options_wanted(fd, cfg);
+	if (rc != 0 && fd >= 0)
+		(void)close(fd);
+	return rc != 0 ? rc : fd;
+}
+
 static int listener_open(struct m0_tcp_listener *listener)
 {
 	struct m0_tcp_io    *io = listener->tcl_io;
 	struct m0_host_addr *addr = &listener->tcl_listener->slr_addr;
-	int                  fd = m0_tcp__socket(&io->tci_cfg, addr);
-	int                  rc;
+	int                  fd = handed_take(&io->tci_cfg, addr);
+	int                  rc = 0;
 
+	listener->tcl_is_handed = fd >= 0;
+	if (fd == -ENOENT)
+		fd = m0_tcp__socket(&io->tci_cfg, addr);
 	if (fd < 0)
 		return fd;
 	listener->tcl_fd.lof_fd = fd;
-	rc = socket_listen(fd, addr);
+	if (!listener->tcl_is_handed)
+		rc = socket_listen(fd, addr);
 	if (rc == 0)
 		rc = m0_loop_add(m0_tcp__loop(io), &listener->tcl_fd);
 	if (rc != 0)
@@ -208,7 +251,8 @@ void m0_tcp__unlisten(struct m0_streams         *io,
 
 	m0_tcp__near_unlisten(tcp);
 	m0_loop_del(m0_tcp__loop(m0_tcp__io(io)), &tcp->tcl_fd);
-	callers_end(tcp->tcl_fd.lof_fd);
+	if (!tcp->tcl_is_handed)
+		callers_end(tcp->tcl_fd.lof_fd);
 	(void)close(tcp->tcl_fd.lof_fd);
 	m0_list_del(&tcp->tcl_all);
 	m0_list_del(&tcp->tcl_callers);

@@ -87,6 +87,9 @@ struct m0_tcp_listener {
 	struct m0_stream_listener *tcl_listener;
 	/** Takes one; removes it from tci_callers when nothing is left. */
 	void (*tcl_take)(struct m0_tcp_listener *listener);
+	/** A socket of sic_listen_fds: connections that nobody has accepted are for
+	 * the next one who takes it. */
+	bool tcl_is_handed;
 	/** The Unix socket beside it, for nodes of this host; NULL: none. */
 	struct m0_tcp_listener *tcl_near;
 	struct m0_list_link     tcl_all;

@@ -218,6 +218,59 @@ static void listen_ended_takes_nobody(void **state)
 	fake_close();
 }
 
+/* Opens a socket that listens at a port of the system's choice. */
+static int handed_open(const char *addr, uint16_t *port)
+{
+	struct m0_host_addr     at = fake_addr(addr, 0);
+	struct sockaddr_storage sa;
+	socklen_t               len = m0_tcp__addr_to(&at, &sa);
+	int fd = socket(sa.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	assert_true(fd >= 0);
+	assert_int_equal(bind(fd, (struct sockaddr *)&sa, len), 0);
+	assert_int_equal(listen(fd, 8), 0);
+	assert_int_equal(m0_tcp__addr_bound(fd, &at), 0);
+	*port = at.sa_port;
+	return fd;
+}
+
+/* Listens at that port with the sockets of `cfg`, and accepts one that comes. */
+static void handed_accepts(const struct m0_streams_cfg *cfg, uint16_t port,
+			   int fd)
+{
+	fake_open("127.0.0.1", cfg);
+	m0_tcp__unlisten(fake.fs_io, &fake.fs_listener);
+	fake.fs_listener.slr_addr = fake_addr("127.0.0.1", port);
+	assert_int_equal(
+		m0_tcp__listen(fake.fs_io, &fake.fs_listener, fake.fs_why), 0);
+	if (fd < 0)
+		fd = client("127.0.0.1");
+	fake_until(fake.fs_accepted_nr == 1);
+	assert_int_equal(close(fd), 0);
+	fake_until(fake.fs_accepted[0]->fc_status == 0);
+}
+
+/* A socket that was handed over is used, and who waits there waits for the next one. */
+static void listen_handed_socket_outlives_us(void **state)
+{
+	struct m0_streams_cfg cfg = { .sic_listen_fds_nr = 2 };
+	uint16_t              port;
+	uint16_t              other;
+	int                   fd;
+
+	(void)state;
+	cfg.sic_listen_fds[0] = handed_open("127.0.0.2", &other);
+	cfg.sic_listen_fds[1] = handed_open("127.0.0.1", &port);
+	handed_accepts(&cfg, port, -1);
+	fd = client("127.0.0.1");
+	fake_close();
+	handed_accepts(&cfg, port, fd);
+	fake_close();
+	/* The sockets are still the caller's. */
+	assert_int_equal(close(cfg.sic_listen_fds[0]), 0);
+	assert_int_equal(close(cfg.sic_listen_fds[1]), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -229,6 +282,7 @@ int main(void)
 		cmocka_unit_test(listen_without_memory_leaves_nothing),
 		cmocka_unit_test(listen_caller_without_memory_sees_end),
 		cmocka_unit_test(listen_ended_takes_nobody),
+		cmocka_unit_test(listen_handed_socket_outlives_us),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
