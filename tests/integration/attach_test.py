@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`colibri node --attach`: processes that use one node, and `colibri process show`."""
+import json
 import os
 import random
 import signal
@@ -29,10 +30,10 @@ class Attach(cli.Case):
     def env(self, path=None):
         return dict(os.environ, M0_LNET=f'attach:{path or self.sock}')
 
-    def listen(self, number):
+    def listen(self, number, *options):
         """A process that waits for another one."""
         child = subprocess.Popen(
-            [cli.COLIBRI, 'perf', '--listen', '--once', '--ep',
+            [cli.COLIBRI, 'perf', '--listen', '--once', *options, '--ep',
              f'{self.nid}:12345:40:{number}'], env=self.env(),
             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         self.addCleanup(child.stdout.close)
@@ -187,15 +188,20 @@ class Attach(cli.Case):
         self.assertGreater(shown['processes']['since start'], KILLS_NR / 2)
 
     def test_daemon_that_dies_is_noticed(self):
+        """A listener ends, whether it has a client or waits for one."""
         node = self.node()
-        child = self.listen(5)
-        self.attached(node, 1)
-        while 'perf' not in child.stdout.readline():
-            pass
+        ones = [self.listen(5), self.listen(6, '--json')]
+        self.attached(node, 2)
+        for child in ones:
+            while 'perf' not in child.stdout.readline():
+                pass
         node.child.kill()
         node.child.wait()
-        child.send_signal(signal.SIGTERM)
-        child.wait(cli.PATIENCE)
+        for child in ones:
+            self.assertEqual(child.wait(cli.PATIENCE), 1)
+        self.assertEqual(json.loads(ones[1].stdout.read()),
+                         {'event': 'ended', 'served': 0, 'failed': 0,
+                          'strays': 0})
         # Its socket does not keep the next one away.
         self.attached(self.node(), 0)
 

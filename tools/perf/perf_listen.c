@@ -7,6 +7,11 @@
 #include "perf_server.h"
 #include "../base/stop.h"
 
+enum {
+	/** Time between two looks at the machine, while no client is there. */
+	LOOK_MS = 500
+};
+
 /* Everything that is a message at all; whose, main knows. */
 static bool door_wants(struct tool_door *door, struct m0_net_end_point *from,
 		       void *bytes, size_t nr)
@@ -40,27 +45,31 @@ static bool server_is_over(const struct perf_server *server)
 		server->psv_served_nr + server->psv_failed_nr > 0);
 }
 
-static void server_loop(struct perf_server *server)
+/* @return 0, or why its machine has failed. */
+static int server_loop(struct perf_server *server)
 {
-	struct pollfd fds[] = {
-		{ .fd = server->psv_door.tdo_wake_fd, .events = POLLIN },
-		{ .fd = server->psv_args->pa_stop_fd, .events = POLLIN },
+	struct tool_port *port = &server->psv_door.tdo_port;
+	struct pollfd     fds[] = {
+		    { .fd = server->psv_door.tdo_wake_fd, .events = POLLIN },
+		    { .fd = server->psv_args->pa_stop_fd, .events = POLLIN },
 	};
 	int alive_ms =
-		(int)max64u(tool_port_alive_ns(&server->psv_door.tdo_port) /
-				    M0_TIME_ONE_MSEC,
-			    1);
+		(int)max64u(tool_port_alive_ns(port) / M0_TIME_ONE_MSEC, 1);
+	int       failed = 0;
 	eventfd_t value;
 
-	while (!server_is_over(server)) {
+	while (failed == 0 && !server_is_over(server)) {
 		if (poll(fds, ARRAY_SIZE(fds),
-			 server->psv_from != NULL ? alive_ms : -1) > 0 &&
+			 server->psv_from != NULL ? alive_ms : LOOK_MS) > 0 &&
 		    (fds[0].revents & POLLIN))
 			(void)eventfd_read(server->psv_door.tdo_wake_fd,
 					   &value);
+		/* A client that is there ends for this reason. */
+		failed = tool_node_failed(&port->tpo_node);
 		perf_server_look(server);
 	}
 	server->psv_stopping = true;
+	return failed;
 }
 
 static void listen_say(const struct perf_server *server)
@@ -125,6 +134,7 @@ void perf_listen_run(struct perf_args *args)
 	struct perf_server *server;
 	struct tool_port   *port;
 	char                beside[M0_NET_LNET_XEP_ADDR_LEN];
+	int                 failed;
 
 	M0_ALLOC_PTR(server);
 	if (server == NULL) {
@@ -142,10 +152,14 @@ void perf_listen_run(struct perf_args *args)
 		args->pa_setup.pu_addrs[PERF_B] = perf_addr_beside(
 			beside, tool_node_addr(&port->tpo_node));
 		listen_say(server);
-		server_loop(server);
+		failed = server_loop(server);
 		perf_server_dismiss(server);
 		end_say(server);
-		if (args->pa_once && server->psv_served_nr == 0)
+		if (failed != 0)
+			tool_fail_set(args->pa_fail, TOOL_FAILED,
+				      "the transfer machine has failed: %s",
+				      tool_errtext(failed));
+		else if (args->pa_once && server->psv_served_nr == 0)
 			tool_fail_set(
 				args->pa_fail, TOOL_FAILED,
 				server->psv_failed_nr == 0
