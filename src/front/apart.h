@@ -84,6 +84,9 @@ void m0_front__tm_result(struct m0_lnet *lnet, struct m0_front_tm *tm,
 			 int status, uint32_t nr);
 /** Asks the node for its NIDs. front_nets.c. */
 int m0_front__nids_renew(struct m0_lnet *lnet);
+/** Takes NIDs that are newer. front_nets.c. @retval -EPROTO  they are no NIDs. */
+int m0_front__nids_set(struct m0_lnet *lnet, const void *nids, size_t bytes,
+		       uint32_t version);
 /** attach.c. */
 extern const struct m0_strand_ops m0_front__attached_ops;
 /** front_open.c. */

@@ -31,6 +31,7 @@ int m0_front__control_take(struct m0_lnet *lnet, enum m0_ring_verb verb,
 		return rc;
 	*ret = m0_front__control_at(lnet, slot->fsl_index);
 	(*ret)->fcl_probe = NULL;
+	(*ret)->fcl_done = NULL;
 	(*ret)->fcl_record =
 		M0_RING_RECORD(&lnet->fro_records[M0_RING_CONTROLS],
 			       struct m0_ring_control, slot->fsl_index);
@@ -165,6 +166,10 @@ void m0_front__answered(struct m0_lnet *lnet, uint32_t nr)
 	struct m0_front_control *fcl = m0_front__control_at(lnet, nr);
 	struct m0_lnet_probe    *probe = fcl->fcl_probe;
 
+	if (fcl->fcl_done != NULL) {
+		fcl->fcl_done(lnet, fcl);
+		return;
+	}
 	if (probe == NULL) {
 		/* The thread that waits may continue, and put it. */
 		m0_semaphore_up(&fcl->fcl_sem);

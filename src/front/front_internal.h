@@ -180,8 +180,10 @@ struct m0_front_control {
 	struct m0_ring_control *fcl_record;
 	/** The answer is that of the probe; NULL: fcl_sem waits for it. */
 	struct m0_lnet_probe *fcl_probe;
-	struct m0_semaphore   fcl_sem;
-	struct m0_ring_place  fcl_place;
+	/** The answer has come: on the strand, in place of fcl_sem. NULL: none. */
+	void (*fcl_done)(struct m0_lnet *lnet, struct m0_front_control *fcl);
+	struct m0_semaphore  fcl_sem;
+	struct m0_ring_place fcl_place;
 };
 
 /** The front's record of an event queue. The node knows its number only. */
@@ -257,7 +259,8 @@ struct m0_front_embed {
 
 /** NIDs of the node, `0@lo` first. */
 struct m0_front_nids {
-	/** The number of changes that the node had made. */
+	/** The number of changes that the node had made. Written under fro_lock; atomic,
+	 * for servers of attached processes. */
 	uint32_t           fns_version;
 	unsigned           fns_nr;
 	struct m0_lnet_nid fns_nid[1 + M0_NODE_NIS_MAX];
@@ -574,7 +577,8 @@ void m0_front__eqs_leave(struct m0_lnet *lnet);
 
 /** Strand: runs those that were woken or are due. @return true if any. */
 bool m0_front__runners_run(struct m0_lnet *lnet, m0_time_t now);
-/** The attachment has ended: each of them is run in this step. The strand. */
+/** Something has changed that may concern any of them: the next step, or this one, runs
+ * each. */
 void m0_front__runners_wake(struct m0_lnet *lnet);
 /** Has a runner something to post? Those that have are run in this pass. The strand. */
 bool m0_front__is_behind(struct m0_lnet *lnet);

@@ -17,6 +17,26 @@ static bool nids_ok(const struct m0_lnet_nid *nids, size_t bytes)
 	return true;
 }
 
+int m0_front__nids_set(struct m0_lnet *lnet, const void *nids, size_t bytes,
+		       uint32_t version)
+{
+	/* The node may be in another process. */
+	if (!nids_ok(nids, bytes))
+		return -EPROTO;
+	m0_front__lock(lnet);
+	/* The number of changes may wrap around. */
+	if (lnet->fro_nids.fns_nr == 0 ||
+	    (int32_t)(version - lnet->fro_nids.fns_version) > 0) {
+		memcpy(lnet->fro_nids.fns_nid, nids, bytes);
+		lnet->fro_nids.fns_nr =
+			(unsigned)(bytes / sizeof lnet->fro_nids.fns_nid[0]);
+		__atomic_store_n(&lnet->fro_nids.fns_version, version,
+				 __ATOMIC_RELAXED);
+	}
+	m0_mutex_unlock(&lnet->fro_lock);
+	return 0;
+}
+
 /* Asks the node for its NIDs. Answers may overtake each other: the newest counts. */
 int m0_front__nids_renew(struct m0_lnet *lnet)
 {
@@ -36,23 +56,9 @@ int m0_front__nids_renew(struct m0_lnet *lnet)
 	m0_front__control_put(lnet, fcl);
 	if (rc != 0)
 		return rc;
-	/* The node may be in another process. */
-	if (!nids_ok(nids, bytes)) {
-		m0_free(nids);
-		return -EPROTO;
-	}
-	m0_front__lock(lnet);
-	/* The number of changes may wrap around. */
-	if (lnet->fro_nids.fns_nr == 0 ||
-	    (int32_t)(version - lnet->fro_nids.fns_version) > 0) {
-		memcpy(lnet->fro_nids.fns_nid, nids, bytes);
-		lnet->fro_nids.fns_nr =
-			(unsigned)(bytes / sizeof lnet->fro_nids.fns_nid[0]);
-		lnet->fro_nids.fns_version = version;
-	}
-	m0_mutex_unlock(&lnet->fro_lock);
+	rc = m0_front__nids_set(lnet, nids, bytes, version);
 	m0_free(nids);
-	return 0;
+	return rc;
 }
 
 static int net_change(struct m0_lnet *lnet, enum m0_ring_verb verb,
@@ -78,6 +84,9 @@ static int net_change(struct m0_lnet *lnet, enum m0_ring_verb verb,
 	if (rc != 0)
 		return rc;
 	rc = m0_front__nids_renew(lnet);
+	/* Servers of attached processes tell them. */
+	m0_front__runners_wake(lnet);
+	m0_front__wake(lnet);
 	return rc == 0 ? 0
 		       : m0_node_why(why, rc,
 				     "the change is made, but the node cannot "

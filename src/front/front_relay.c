@@ -6,6 +6,12 @@
 #include "front/front_internal.h"
 #include "front/front_relay.h"
 
+uint32_t m0_front_nids_version(const struct m0_lnet *lnet)
+{
+	M0_PRE(lnet->fro_node != NULL);
+	return __atomic_load_n(&lnet->fro_nids.fns_version, __ATOMIC_RELAXED);
+}
+
 void m0_front_relay_end(struct m0_lnet *lnet, struct m0_front_relay *relay)
 {
 	if (relay->frl_control != NULL)

@@ -26,6 +26,8 @@ struct m0_front_relay {
  */
 int m0_front_relay_do(struct m0_lnet *lnet, struct m0_front_relay *relay,
 		      struct m0_ring_control *control);
+/** Number of changes of the NIDs of the node that the front knows of. */
+uint32_t m0_front_nids_version(const struct m0_lnet *lnet);
 /** Gives up what is left of an answer. */
 void m0_front_relay_end(struct m0_lnet *lnet, struct m0_front_relay *relay);
 

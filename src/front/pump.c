@@ -55,6 +55,7 @@ static void close_look(struct m0_pump *pump)
 static m0_time_t passes(struct m0_pump *pump, m0_time_t now)
 {
 	struct m0_lnet *lnet = pump->pmp_lnet;
+	m0_time_t       next = M0_TIME_NEVER;
 	bool            any = true;
 	unsigned        i;
 
@@ -72,6 +73,8 @@ static m0_time_t passes(struct m0_pump *pump, m0_time_t now)
 		if (m0_pump__is_open(pump))
 			m0_pump__eqs_copy(pump);
 		m0_mutex_unlock(&pump->pmp_lock);
+		if (M0_UNLIKELY(m0_pump__nids_are_due(pump)))
+			next = m0_pump__nids_ask(pump, now);
 		if (m0_front__deliver(lnet))
 			lnet->fro_embed.emb_did = true;
 		m0_front__notified_end(lnet);
@@ -81,7 +84,7 @@ static m0_time_t passes(struct m0_pump *pump, m0_time_t now)
 	}
 	close_look(pump);
 	m0_mutex_unlock(&pump->pmp_lock);
-	return any ? now : lnet->fro_run_at;
+	return any ? now : min64u(lnet->fro_run_at, next);
 }
 
 static void pump_post(struct m0_pump *pump)
@@ -525,6 +528,7 @@ int m0_pump_open(struct m0_lnet **ret, const struct m0_lnet_cfg *cfg,
 	pump->pmp_side = side;
 	pump->pmp_host = host;
 	pump->pmp_arg = arg;
+	pump->pmp_nids_seen = m0_pump__nids_word(pump);
 	pump->pmp_req.srq_opcode = M0_SHARED_CLOSE;
 	rc = front_init(pump, nids, nids_nr);
 	if (rc == 0)

@@ -123,6 +123,17 @@ struct m0_pump {
 	 * number in the answer that is being taken. */
 	struct m0_list pmp_tms;
 	uint32_t       pmp_tm_nr;
+	/** The strand's. The number of changes of NIDs that was asked about last; a request
+	 * is on its way; it has failed; time of the next one. */
+	uint32_t  pmp_nids_seen;
+	bool      pmp_nids_asks;
+	bool      pmp_nids_again;
+	m0_time_t pmp_nids_at;
+	/** Bytes of the answer so far, and of all of it. */
+	char    *pmp_nids;
+	size_t   pmp_nids_bytes;
+	size_t   pmp_nids_max;
+	uint32_t pmp_nids_version;
 	/** The first free record of an incoming message, plus 1. */
 	uint32_t                 pmp_free;
 	struct m0_shared_request pmp_req;
@@ -186,6 +197,15 @@ void m0_pump__eqs_copy(struct m0_pump *pump);
 void m0_pump__end(struct m0_pump *pump);
 /** Ends what there is, as far as there is room. @return true if there was any. */
 bool m0_pump__ends_post(struct m0_pump *pump);
+
+/* -- pump_nids.c ----------------------------------------------------------- */
+
+/** Changes of the node's NIDs, as the server counts them. */
+uint32_t m0_pump__nids_word(const struct m0_pump *pump);
+/** Has the node other NIDs? The thread that steps. */
+bool m0_pump__nids_are_due(const struct m0_pump *pump);
+/** Asks for them, without pmp_lock. @return when to do that again. */
+m0_time_t m0_pump__nids_ask(struct m0_pump *pump, m0_time_t now);
 
 /* -- pump_answer.c --------------------------------------------------------- */
 

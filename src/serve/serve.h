@@ -145,6 +145,8 @@ struct m0_serve {
 	enum m0_serve_state srv_state;
 	/** Atomic: the attachment is to end. */
 	bool srv_ends;
+	/** Changes of NIDs that the process was told of. */
+	uint32_t srv_nids_version;
 	/** Time of the last entry. */
 	m0_time_t srv_busy_at;
 	/** Why the server has ended it; shy_field NULL: it has not. */

@@ -83,6 +83,20 @@ static m0_time_t idle(struct m0_serve *srv, m0_time_t now)
 		       : now;
 }
 
+/* A process that sleeps for an event does not look at the word, so it is woken. */
+static void nids_look(struct m0_serve *srv)
+{
+	struct m0_shared_side *side = &srv->srv_side;
+	uint32_t               version = m0_front_nids_version(srv->srv_lnet);
+
+	if (M0_LIKELY(version == srv->srv_nids_version))
+		return;
+	srv->srv_nids_version = version;
+	__atomic_store_n(&side->shs_words->shw_state.shl_incoming, version,
+			 __ATOMIC_RELEASE);
+	side->shs_host->shh_wake(side->shs_host_arg);
+}
+
 static bool ends(const struct m0_serve *srv)
 {
 	return __atomic_load_n(&srv->srv_ends, __ATOMIC_ACQUIRE);
@@ -94,6 +108,7 @@ static m0_time_t open_run(struct m0_serve *srv, m0_time_t now)
 	int      rc = m0_serve__eqs_taken(srv);
 
 	m0_shared_sleep_end(&srv->srv_side);
+	nids_look(srv);
 	for (nr = 0; rc >= 0 && nr < PASS_MAX && !ends(srv); ++nr) {
 		if (srv->srv_why.shy_field != NULL)
 			rc = -EPROTO;
@@ -223,6 +238,9 @@ int m0_serve_init(struct m0_serve *srv, struct m0_lnet *lnet,
 			    host_arg, &srv->srv_why);
 	if (rc != 0)
 		return rc;
+	/* Before the process sees the area. */
+	srv->srv_nids_version = m0_front_nids_version(lnet);
+	srv->srv_side.shs_words->shw_state.shl_incoming = srv->srv_nids_version;
 	rc = tables_init(srv);
 	if (rc == 0)
 		rc = eqs_init(srv);

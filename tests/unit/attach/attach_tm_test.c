@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "m0/lnet_tune.h"
 #include "m0/rpc.h"
 #include "m0/xlnet.h"
 
@@ -282,6 +283,31 @@ static void attaches_again(void **state)
 	front_close();
 }
 
+/* The front of a process that does nothing sleeps; it is told of a network. */
+static void sleeper_learns_of_networks(void **state)
+{
+	struct m0_lnet_net_cfg    net = { .lnc_ifaces_nr = 1,
+					  .lnc_ifaces = { "127.0.0.1" } };
+	struct m0_lnet_process_id id;
+	char                      why[M0_LNET_WHY_BYTES];
+	m0_time_t                 until;
+
+	(void)state;
+	front_open(false);
+	(void)m0_nanosleep(20 * M0_TIME_ONE_MSEC, NULL);
+	net.lnc_net = m0_lnet_net(M0_LNET_TYPE_TCP, 7);
+	assert_int_equal(m0_lnet_get_id(lnet, 2, &id), -ENOENT);
+	assert_int_equal(m0_lnet_net_add(fix.fx_lnet, &net, why), 0);
+	until = fix_soon();
+	while (m0_lnet_get_id(lnet, 2, &id) != 0)
+		assert_true(m0_time_now() < until);
+	assert_int_equal(m0_lnet_nid_net(&id.lp_nid), net.lnc_net);
+	assert_int_equal(m0_lnet_net_del(fix.fx_lnet, &net, why), 0);
+	while (m0_lnet_get_id(lnet, 2, &id) == 0)
+		assert_true(m0_time_now() < until);
+	front_close();
+}
+
 static void fails(enum mode mode)
 {
 	unsigned i;
@@ -444,6 +470,7 @@ int main(void)
 		TEST(stop_races_with_the_end),
 		TEST(start_races_with_the_end),
 		TEST(attaches_again),
+		TEST(sleeper_learns_of_networks),
 		TEST(rpc_ends_after_its_daemon),
 	};
 	int rc;

@@ -228,7 +228,7 @@ static void await(unsigned nr)
 }
 
 /* Number of events of a type and status. */
-static unsigned count(enum m0_lnet_event_type type, int status)
+static inline unsigned count(enum m0_lnet_event_type type, int status)
 {
 	unsigned nr = 0;
 	unsigned i;
@@ -239,7 +239,7 @@ static unsigned count(enum m0_lnet_event_type type, int status)
 	return nr;
 }
 
-static unsigned unlinked_count(void)
+static inline unsigned unlinked_count(void)
 {
 	unsigned nr = 0;
 	unsigned i;
@@ -251,10 +251,10 @@ static unsigned unlinked_count(void)
 
 /* ----------------------------------------------------------------- calls -- */
 
-static struct m0_lnet_handle attach(struct m0_lnet    *front,
-				    struct m0_lnet_eq *eq,
-				    struct m0_bufvec *vec, uint64_t bits,
-				    unsigned options, int32_t threshold)
+static inline struct m0_lnet_handle attach(struct m0_lnet    *front,
+					   struct m0_lnet_eq *eq,
+					   struct m0_bufvec *vec, uint64_t bits,
+					   unsigned options, int32_t threshold)
 {
 	struct m0_lnet_me_attr me = {
 		.mea_portal = PORTAL,
