@@ -148,7 +148,8 @@ struct m0_lnet_cfg {
 	/**
 	 * Uses the node of another process, `colibri node --attach`: the path of its
 	 * socket, or "default" for `/run/colibri/attach.sock`. Then of this structure
-	 * only lc_inline, lc_spin_ns, lc_cpus and bounds of this process's own count.
+	 * only lc_inline, lc_spin_ns, lc_cpus, lc_reattach_ns and bounds of this process's
+	 * own count.
 	 * "": as $M0_LNET says, if that is `attach` or `attach:PATH`, else the node is
 	 * in this process. "none": it is in this process.
 	 */
@@ -263,6 +264,14 @@ struct m0_lnet_cfg {
 	 */
 	int      lc_listen_fds[M0_LNET_LISTEN_FDS_MAX];
 	unsigned lc_listen_fds_nr;
+	/**
+	 * With lc_attach: when the daemon has ended, the front looks for another one at the
+	 * same path for so long, and attaches again. Until then operations fail with
+	 * -ESHUTDOWN, as those did that were outstanding. Registered memory, numbers of
+	 * transfer machines and lazy portals are carried over, MEs and MDs have ended, and
+	 * transfer machines have FAILED; others can be started. 0: it attaches once.
+	 */
+	m0_time_t lc_reattach_ns;
 };
 
 /**

@@ -152,8 +152,8 @@ M0_EXTERN void m0_lnet_tm_release(struct m0_lnet *lnet, uint32_t portal,
 M0_EXTERN bool m0_lnet_is_attached(const struct m0_lnet *lnet);
 /**
  * True if the node was in another process, and that has ended the attachment: every
- * operation has ended, or ends, with -ESHUTDOWN. The front then wakes all runners. Any
- * thread.
+ * operation has ended, or ends, with -ESHUTDOWN. The front then wakes all runners, and also
+ * when it is attached again (lc_reattach_ns), which makes it false. Any thread.
  */
 M0_EXTERN bool m0_lnet_is_ended(const struct m0_lnet *lnet);
 /**

@@ -47,6 +47,20 @@ struct m0_attach {
 int m0_attach_open(struct m0_attach *att, const char *path,
 		   const struct m0_shared_cfg *cfg, m0_time_t deadline,
 		   char why[M0_ATTACH_WHY_BYTES]);
+/**
+ * Asks to be attached; m0_attach_finish() follows, or m0_attach_close(). As m0_attach_open(),
+ * which is both. Waits only for a daemon with a full queue.
+ */
+int m0_attach_begin(struct m0_attach *att, const char *path,
+		    const struct m0_shared_cfg *cfg, m0_time_t deadline,
+		    char why[M0_ATTACH_WHY_BYTES]);
+/** Waits for the answer. m0_attach_close() follows any error but -ETIMEDOUT, after which
+ * it may be called again. */
+int m0_attach_finish(struct m0_attach *att, m0_time_t deadline,
+		     char why[M0_ATTACH_WHY_BYTES]);
+/** `att` becomes what `next` is, and keeps its lock and m0_attach_rouse(); what it was is
+ * closed. The thread that uses the side. */
+void m0_attach_swap(struct m0_attach *att, struct m0_attach *next);
 /** Detaches. The server releases what this process held; memory of regions stays. */
 void m0_attach_close(struct m0_attach *att);
 

@@ -23,6 +23,11 @@ struct attached {
 	int       atd_epoll;
 	int       atd_timer;
 	m0_time_t atd_timer_at;
+	/** For another daemon after the end of this one: the path, and the attachment that
+	 * is under way until a time, 0: none. */
+	char             atd_path[sizeof((struct m0_lnet_cfg *)0)->lc_attach];
+	struct m0_attach atd_next;
+	m0_time_t        atd_next_until;
 };
 
 static m0_time_t answer_until(void)
@@ -53,7 +58,8 @@ static void rouse(void *arg)
 
 /* --------------------------------------------------------- a descriptor -- */
 
-static int epoll_make(struct attached *atd)
+/* Adds the first so many of what ends a wait. */
+static int epoll_add(struct attached *atd, size_t nr)
 {
 	const struct m0_attach *att = &atd->atd_att;
 	const int      fds[] = { att->att_bell, att->att_sock, att->att_rouse,
@@ -61,14 +67,20 @@ static int epoll_make(struct attached *atd)
 	const uint32_t bits[] = { EPOLLIN, EPOLLRDHUP, EPOLLIN, EPOLLIN };
 	size_t         i;
 
-	atd->atd_epoll = epoll_create1(EPOLL_CLOEXEC);
-	for (i = 0; atd->atd_epoll >= 0 && i < ARRAY_SIZE(fds); ++i) {
+	M0_PRE(nr <= ARRAY_SIZE(fds));
+	for (i = 0; i < nr; ++i) {
 		struct epoll_event ev = { .events = bits[i] };
 
 		if (epoll_ctl(atd->atd_epoll, EPOLL_CTL_ADD, fds[i], &ev) != 0)
 			return -errno;
 	}
-	return atd->atd_epoll < 0 ? -errno : 0;
+	return 0;
+}
+
+static int epoll_make(struct attached *atd)
+{
+	atd->atd_epoll = epoll_create1(EPOLL_CLOEXEC);
+	return atd->atd_epoll < 0 ? -errno : epoll_add(atd, 4);
 }
 
 static int fd_get(void *arg)
@@ -126,12 +138,69 @@ static void ended(void *arg, const struct m0_shared_why *broken)
 		       "the node's daemon has ended the attachment: %s", why);
 }
 
+static void next_drop(struct attached *atd)
+{
+	if (atd->atd_next_until != 0)
+		m0_attach_close(&atd->atd_next);
+	atd->atd_next_until = 0;
+}
+
 static void attached_free(struct attached *atd)
 {
+	next_drop(atd);
 	m0_attach__close(&atd->atd_epoll);
 	m0_attach__close(&atd->atd_timer);
 	m0_attach_close(&atd->atd_att);
 	m0_free(atd);
+}
+
+/* ----------------------------------------------------------------- again -- */
+
+/* Nothing of this waits, but for a daemon whose queue is full, and that for a moment. */
+static int again(void *arg, m0_time_t now)
+{
+	struct attached            *atd = arg;
+	const struct m0_shared_cfg *cfg = &atd->atd_att.att_side.shs_cfg;
+	char                        why[M0_ATTACH_WHY_BYTES];
+	int                         rc = 0;
+
+	if (atd->atd_next_until == 0) {
+		rc = m0_attach_begin(&atd->atd_next,
+				     atd->atd_path[0] == 0 ? NULL
+							   : atd->atd_path,
+				     cfg, now, why);
+		if (rc != 0)
+			return -EAGAIN;
+		atd->atd_next_until = m0_time_add(now, ANSWER_NS);
+	}
+	rc = m0_attach_finish(&atd->atd_next, M0_TIME_IMMEDIATELY, why);
+	if (rc == -ETIMEDOUT && now < atd->atd_next_until)
+		return -EINPROGRESS;
+	/* Numbers and budgets of the front are those of the first area. */
+	if (rc == 0 &&
+	    memcmp(&atd->atd_next.att_side.shs_cfg, cfg, sizeof *cfg) != 0)
+		rc = -EPROTO;
+	else if (rc != 0)
+		rc = -EAGAIN;
+	if (rc != 0)
+		next_drop(atd);
+	return rc;
+}
+
+static struct m0_shared_side *swap(void **arg)
+{
+	struct attached *atd = *arg;
+
+	M0_PRE(atd->atd_next_until != 0);
+	m0_attach_swap(&atd->atd_att, &atd->atd_next);
+	atd->atd_next_until = 0;
+	/* Descriptors of before have left it as they were closed. */
+	if (atd->atd_epoll >= 0 && epoll_add(atd, 2) != 0)
+		m0_log(M0_LOG_ERROR,
+		       "the descriptor of an attached node does not have its "
+		       "new daemon: %s",
+		       m0_errname(errno));
+	return &atd->atd_att.att_side;
 }
 
 static void closed(void *arg)
@@ -145,6 +214,8 @@ static const struct m0_pump_host pump_host = {
 	.puh_fd = fd_get,
 	.puh_fd_arm = fd_arm,
 	.puh_ended = ended,
+	.puh_again = again,
+	.puh_swap = swap,
 	.puh_closed = closed,
 };
 
@@ -177,6 +248,7 @@ static int open_attached(struct m0_lnet **ret, const struct m0_lnet_cfg *cfg,
 	if (atd != NULL) {
 		atd->atd_epoll = -1;
 		atd->atd_timer = -1;
+		(void)snprintf(atd->atd_path, sizeof atd->atd_path, "%s", path);
 		rc = m0_attach_open(&atd->atd_att, *path == 0 ? NULL : path,
 				    NULL, answer_until(), text);
 		if (rc == 0) {

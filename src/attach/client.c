@@ -314,12 +314,11 @@ static int hello_send(const struct m0_attach     *att,
 					m0_errname(rc));
 }
 
-int m0_attach_open(struct m0_attach *att, const char *path,
-		   const struct m0_shared_cfg *cfg, m0_time_t deadline,
-		   char why[M0_ATTACH_WHY_BYTES])
+int m0_attach_begin(struct m0_attach *att, const char *path,
+		    const struct m0_shared_cfg *cfg, m0_time_t deadline,
+		    char why[M0_ATTACH_WHY_BYTES])
 {
-	struct m0_attach_in in;
-	int                 rc;
+	int rc;
 
 	M0_SET0(att);
 	att->att_sock = -1;
@@ -336,15 +335,63 @@ int m0_attach_open(struct m0_attach *att, const char *path,
 		creds_get(att);
 		rc = hello_send(att, cfg, why);
 	}
-	if (rc == 0)
-		rc = answer_get(att, &in, deadline, why);
+	if (rc != 0)
+		m0_attach_close(att);
+	return rc;
+}
+
+int m0_attach_finish(struct m0_attach *att, m0_time_t deadline,
+		     char why[M0_ATTACH_WHY_BYTES])
+{
+	struct m0_attach_in in;
+	int                 rc = answer_get(att, &in, deadline, why);
+
+	M0_PRE(att->att_area == NULL);
 	if (rc == 0) {
 		rc = welcome_take(att, &in, why);
 		m0_attach__drop(&in);
 	}
+	return rc;
+}
+
+int m0_attach_open(struct m0_attach *att, const char *path,
+		   const struct m0_shared_cfg *cfg, m0_time_t deadline,
+		   char why[M0_ATTACH_WHY_BYTES])
+{
+	int rc = m0_attach_begin(att, path, cfg, deadline, why);
+
+	if (rc != 0)
+		return rc;
+	rc = m0_attach_finish(att, deadline, why);
 	if (rc != 0)
 		m0_attach_close(att);
 	return rc;
+}
+
+void m0_attach_swap(struct m0_attach *att, struct m0_attach *next)
+{
+	struct m0_attach old;
+
+	m0_mutex_lock(&att->att_lock);
+	old = *att;
+	att->att_side = next->att_side;
+	att->att_side.shs_host_arg = att;
+	att->att_area = next->att_area;
+	att->att_area_bytes = next->att_area_bytes;
+	att->att_bytes_max = next->att_bytes_max;
+	att->att_right = next->att_right;
+	att->att_creds = next->att_creds;
+	att->att_sock = next->att_sock;
+	att->att_server_bell = next->att_server_bell;
+	att->att_bell = next->att_bell;
+	m0_mutex_unlock(&att->att_lock);
+	/* The one that closes has the old ones, and a lock and a rouse of its own. */
+	next->att_area = old.att_area;
+	next->att_area_bytes = old.att_area_bytes;
+	next->att_sock = old.att_sock;
+	next->att_server_bell = old.att_server_bell;
+	next->att_bell = old.att_bell;
+	m0_attach_close(next);
 }
 
 void m0_attach_close(struct m0_attach *att)

@@ -82,6 +82,16 @@ void m0_front__shadow_copy(struct m0_lnet *lnet, uint32_t md, uint64_t offset,
 /** The daemon's answer about a number, or the end. tm_number.c. */
 void m0_front__tm_result(struct m0_lnet *lnet, struct m0_front_tm *tm,
 			 int status, uint32_t nr);
+/** Requests for a number that a new attachment does not have. tm_number.c.
+ * @return 1; 0: it has all. @retval -ENOMEM */
+int m0_front__tm_again(struct m0_lnet *lnet, struct m0_front_tm **ret);
+/** The region with the least number above `after`; 0: none. front_mem.c. */
+uint32_t m0_front__mem_next(struct m0_lnet *lnet, uint32_t after, void **addr,
+			    uint64_t *bytes);
+/** Is the region registered? front_mem.c. */
+bool m0_front__mem_is_used(struct m0_lnet *lnet, uint32_t nr);
+/** Lets go of memory that was deregistered while the front was shut. front_mem.c. */
+void m0_front__mems_left(struct m0_lnet *lnet);
 /** Asks the node for its NIDs. front_nets.c. */
 int m0_front__nids_renew(struct m0_lnet *lnet);
 /** Takes NIDs that are newer. front_nets.c. @retval -EPROTO  they are no NIDs. */

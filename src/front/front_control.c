@@ -14,6 +14,36 @@ struct m0_front_control *m0_front__control_at(const struct m0_lnet *lnet,
 	       nr % M0_FRONT_CHUNK_NR;
 }
 
+static struct m0_front_control *control_of(struct m0_lnet       *lnet,
+					   struct m0_front_slot *slot,
+					   enum m0_ring_verb     verb)
+{
+	struct m0_front_control *fcl =
+		m0_front__control_at(lnet, slot->fsl_index);
+
+	fcl->fcl_probe = NULL;
+	fcl->fcl_done = NULL;
+	fcl->fcl_record = M0_RING_RECORD(&lnet->fro_records[M0_RING_CONTROLS],
+					 struct m0_ring_control,
+					 slot->fsl_index);
+	fcl->fcl_record->rqc_verb = verb;
+	return fcl;
+}
+
+struct m0_front_control *m0_front__control_renew(struct m0_lnet   *lnet,
+						 enum m0_ring_verb verb)
+{
+	struct m0_front_slot *slot;
+
+	m0_front__lock(lnet);
+	slot = m0_front__slot_get(&lnet->fro_controls);
+	if (slot != NULL)
+		__atomic_add_fetch(&lnet->fro_embed.emb_controls_nr, 1,
+				   __ATOMIC_RELAXED);
+	m0_mutex_unlock(&lnet->fro_lock);
+	return slot == NULL ? NULL : control_of(lnet, slot, verb);
+}
+
 int m0_front__control_take(struct m0_lnet *lnet, enum m0_ring_verb verb,
 			   struct m0_front_control **ret)
 {
@@ -29,13 +59,7 @@ int m0_front__control_take(struct m0_lnet *lnet, enum m0_ring_verb verb,
 	m0_mutex_unlock(&lnet->fro_lock);
 	if (rc != 0)
 		return rc;
-	*ret = m0_front__control_at(lnet, slot->fsl_index);
-	(*ret)->fcl_probe = NULL;
-	(*ret)->fcl_done = NULL;
-	(*ret)->fcl_record =
-		M0_RING_RECORD(&lnet->fro_records[M0_RING_CONTROLS],
-			       struct m0_ring_control, slot->fsl_index);
-	(*ret)->fcl_record->rqc_verb = verb;
+	*ret = control_of(lnet, slot, verb);
 	return 0;
 }
 
@@ -53,7 +77,7 @@ void m0_front__control_put(struct m0_lnet *lnet, struct m0_front_control *fcl)
 int m0_front__control_post(struct m0_lnet *lnet, struct m0_front_control *fcl)
 {
 	m0_front__lock(lnet);
-	if (lnet->fro_shut) {
+	if (lnet->fro_shut && !lnet->fro_embed.emb_renews) {
 		m0_mutex_unlock(&lnet->fro_lock);
 		return -ESHUTDOWN;
 	}

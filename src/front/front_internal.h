@@ -44,7 +44,11 @@ struct m0_front_tm {
 	bool ftm_is_claim;
 	/** For the thread that claims it; under fro_lock. NULL: it has given up. */
 	struct m0_semaphore *ftm_sem;
-	int                  ftm_status;
+	/** The front has attached again: the number is another structure's, in emb_tms. */
+	bool ftm_renews;
+	/** emb_epoch of the attachment that has it. */
+	uint32_t ftm_epoch;
+	int      ftm_status;
 };
 
 /* -- slot.c ---------------------------------------------------------------- */
@@ -227,6 +231,10 @@ struct m0_front_embed {
 	struct m0_list emb_behinds;
 	/** Attached, under fro_lock: numbers of transfer machines. */
 	struct m0_list emb_tms;
+	/** Attached, under fro_lock: attachments after the first one; the front gives its
+	 * memory and so on to a new one, and is shut. */
+	uint32_t emb_epoch;
+	bool     emb_renews;
 	/** Attached, under fro_lock: counters as of the last answer. */
 	struct m0_lnet_stats emb_stats;
 	bool                 emb_has_behinds;
@@ -444,6 +452,9 @@ struct m0_front_control *m0_front__control_at(const struct m0_lnet *lnet,
  */
 int m0_front__control_take(struct m0_lnet *lnet, enum m0_ring_verb verb,
 			   struct m0_front_control **ret);
+/** As m0_front__control_take(), also while the front is shut. NULL: none is free. */
+struct m0_front_control *m0_front__control_renew(struct m0_lnet   *lnet,
+						 enum m0_ring_verb verb);
 /** Pre: it is not on its way. */
 void m0_front__control_put(struct m0_lnet *lnet, struct m0_front_control *fcl);
 /** Posts it. @retval -ESHUTDOWN */

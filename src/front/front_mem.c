@@ -382,13 +382,12 @@ void m0_front__mem_result(struct m0_lnet *lnet, void *arg, uint32_t nr,
 	__atomic_sub_fetch(&lnet->fro_mems.hmz_leaving_nr, 1, __ATOMIC_RELEASE);
 }
 
-/* One use less of a region that the server does not have. */
+/* One use less of a region that the server does not have. fro_lock is held, and released. */
 static void region_undo(struct m0_lnet *lnet, struct front_mem *mem)
 {
 	bool last;
 
 	M0_PRE(mem->hmr_users_nr > 0);
-	m0_front__lock(lnet);
 	last = --mem->hmr_users_nr == 0;
 	if (last) {
 		m0_hash_del(&lnet->fro_mems.hmz_regions, &mem->hmr_link);
@@ -408,7 +407,8 @@ static void region_undo(struct m0_lnet *lnet, struct front_mem *mem)
  * to the server before any MD in the memory, and nobody waits for the answer: a callback
  * that registers memory, too, may be what the thread that would bring it waits for.
  */
-static int region_register(struct m0_lnet *lnet, struct front_mem *mem)
+static int region_register(struct m0_lnet *lnet, struct front_mem *mem,
+			   uint32_t epoch)
 {
 	const struct m0_lnd_mem *lme = &mem->hmr_mem.nmm_mem;
 	int                      rc;
@@ -416,13 +416,18 @@ static int region_register(struct m0_lnet *lnet, struct front_mem *mem)
 	M0_PRE(lnet->fro_pump != NULL && lme->lme_region != 0);
 	rc = lnet->fro_embed.emb_apart->fao_region_share(
 		lnet->fro_pump, lme->lme_region, lme->lme_addr, lme->lme_bytes);
-	if (rc != 0) {
-		region_undo(lnet, mem);
-		return rc;
-	}
 	m0_front__lock(lnet);
-	m0_front__call_unlock(lnet, &mem->hmr_add);
-	return 0;
+	/* A new attachment gets all that is registered when it begins. */
+	if (lnet->fro_embed.emb_epoch != epoch) {
+		m0_mutex_unlock(&lnet->fro_lock);
+		return 0;
+	}
+	if (rc == 0) {
+		m0_front__call_unlock(lnet, &mem->hmr_add);
+		return 0;
+	}
+	region_undo(lnet, mem);
+	return rc;
 }
 
 /* No operation uses the memory, so it may be freed before the server has let go of it.
@@ -475,15 +480,17 @@ static int whole_try(struct m0_lnet *lnet, void *addr, size_t bytes)
 {
 	struct front_mem *mem = mem_new(addr, bytes);
 	struct front_mem *used = NULL;
+	uint32_t          epoch;
 	int               rc;
 
 	if (mem == NULL)
 		return -ENOMEM;
 	m0_front__lock(lnet);
+	epoch = lnet->fro_embed.emb_epoch;
 	rc = mem_use(lnet, mem, &used);
 	if (used == mem && lnet->fro_pump != NULL) {
 		m0_mutex_unlock(&lnet->fro_lock);
-		return region_register(lnet, mem);
+		return region_register(lnet, mem, epoch);
 	}
 	/* The node of another process was told by who shares the memory. */
 	if (used == mem && lnet->fro_node == NULL) {
@@ -592,6 +599,93 @@ int m0_lnet_mem_register(struct m0_lnet *lnet, void *addr, size_t bytes)
 		return whole_register(lnet, addr, bytes);
 	return part_register(lnet, addr, bytes);
 }
+
+/* -------------------------------------------------------- attached again -- */
+
+static struct front_mem *mem_of_all(struct m0_list_link *link)
+{
+	return container_of(link, struct front_mem, hmr_all);
+}
+
+uint32_t m0_front__mem_next(struct m0_lnet *lnet, uint32_t after, void **addr,
+			    uint64_t *bytes)
+{
+	const struct m0_lnd_mem *lme;
+	struct m0_list_link     *link;
+	uint32_t                 ret = 0;
+
+	M0_PRE(lnet->fro_pump != NULL);
+	m0_front__lock(lnet);
+	m0_list_for_each(&lnet->fro_mems.hmz_all, link) {
+		const struct front_mem *mem = mem_of_all(link);
+
+		lme = &mem->hmr_mem.nmm_mem;
+		if (is_part(mem) || mem->hmr_users_nr == 0 ||
+		    lme->lme_region <= after ||
+		    (ret != 0 && lme->lme_region > ret))
+			continue;
+		ret = lme->lme_region;
+		*addr = lme->lme_addr;
+		*bytes = lme->lme_bytes;
+	}
+	m0_mutex_unlock(&lnet->fro_lock);
+	return ret;
+}
+
+bool m0_front__mem_is_used(struct m0_lnet *lnet, uint32_t nr)
+{
+	struct m0_list_link *link;
+	bool                 is_used = false;
+
+	M0_PRE(nr > 0);
+	m0_front__lock(lnet);
+	m0_list_for_each(&lnet->fro_mems.hmz_all, link) {
+		const struct front_mem *mem = mem_of_all(link);
+
+		is_used |= !is_part(mem) && mem->hmr_users_nr > 0 &&
+			   mem->hmr_mem.nmm_mem.lme_region == nr;
+	}
+	m0_mutex_unlock(&lnet->fro_lock);
+	return is_used;
+}
+
+/* Memory that was deregistered while nobody could be told; parts first, which are users of
+ * what they are parts of. */
+static struct front_mem *left_take(struct m0_lnet *lnet)
+{
+	struct front_mem    *ret = NULL;
+	struct m0_list_link *link;
+
+	m0_front__lock(lnet);
+	m0_list_for_each(&lnet->fro_mems.hmz_all, link) {
+		struct front_mem *mem = mem_of_all(link);
+
+		if (mem->hmr_users_nr == 0 && (ret == NULL || is_part(mem)))
+			ret = mem;
+	}
+	if (ret != NULL) {
+		m0_hash_del(&lnet->fro_mems.hmz_regions, &ret->hmr_link);
+		m0_list_del(&ret->hmr_all);
+		sorted_del(&lnet->fro_mems, ret);
+	}
+	m0_mutex_unlock(&lnet->fro_lock);
+	return ret;
+}
+
+void m0_front__mems_left(struct m0_lnet *lnet)
+{
+	struct front_mem *mem;
+
+	M0_PRE(lnet->fro_pump != NULL);
+	while ((mem = left_take(lnet)) != NULL) {
+		if (is_part(mem))
+			part_free(lnet, mem);
+		else
+			region_deregister(lnet, mem);
+	}
+}
+
+/* ------------------------------------------------------------------------ */
 
 /* On the strand itself, which cannot wait for an entry. */
 static void inside_del(struct m0_lnet *lnet, struct front_mem *mem)

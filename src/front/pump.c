@@ -84,6 +84,8 @@ static m0_time_t passes(struct m0_pump *pump, m0_time_t now)
 	}
 	close_look(pump);
 	m0_mutex_unlock(&pump->pmp_lock);
+	if (!any && !pump->pmp_is_told)
+		next = min64u(next, m0_pump__again(pump, now));
 	return any ? now : min64u(lnet->fro_run_at, next);
 }
 
@@ -277,7 +279,9 @@ void m0_pump_wake(struct m0_lnet *lnet)
 bool m0_pump_is_ended(const struct m0_lnet *lnet)
 {
 	return __atomic_load_n(&lnet->fro_pump->pmp_state, __ATOMIC_ACQUIRE) !=
-	       M0_PUMP_OPEN;
+		       M0_PUMP_OPEN ||
+	       M0_FRONT_GET(lnet->fro_pump->pmp_again.pag_renews) !=
+		       M0_PUMP_RENEWS_NOT;
 }
 
 bool m0_lnet_is_ended(const struct m0_lnet *lnet)
@@ -354,6 +358,8 @@ static uintptr_t tables_set(struct m0_pump *pump, uintptr_t at)
 				      sizeof pump->pmp_controls[0]);
 	pump->pmp_regions = table_at(&at, cfg->shc_regions_max,
 				     sizeof pump->pmp_regions[0]);
+	pump->pmp_lazy = table_at(&at, lnet->fro_cfg.lc_portals_nr,
+				  sizeof pump->pmp_lazy[0]);
 	pump->pmp_others_max = cfg->shc_reserved_nr;
 	pump->pmp_others =
 		table_at(&at, pump->pmp_others_max, sizeof pump->pmp_others[0]);
@@ -528,7 +534,7 @@ int m0_pump_open(struct m0_lnet **ret, const struct m0_lnet_cfg *cfg,
 	pump->pmp_side = side;
 	pump->pmp_host = host;
 	pump->pmp_arg = arg;
-	pump->pmp_nids_seen = m0_pump__nids_word(pump);
+	pump->pmp_nids.pnq_seen = m0_pump__nids_word(pump);
 	pump->pmp_req.srq_opcode = M0_SHARED_CLOSE;
 	rc = front_init(pump, nids, nids_nr);
 	if (rc == 0)

@@ -38,9 +38,19 @@ struct m0_pump_host {
 	/** Makes it unreadable, until something comes or at `deadline`. */
 	void (*puh_fd_arm)(void *arg, m0_time_t deadline);
 	/** The attachment has ended. `why` has the reason if the server has broken the
-	 * rules, for the log; else its field is NULL. Once. In a step; NULL: does
+	 * rules, for the log; else its field is NULL. Once for each attachment. In a step; NULL: does
 	 * nothing. */
 	void (*puh_ended)(void *arg, const struct m0_shared_why *why);
+	/**
+	 * The attachment has ended, and everything with it: looks for a server, and does not
+	 * wait. In a step; NULL: the front attaches once.
+	 * @return 0: there is one, and puh_swap() follows, and no other function before it.
+	 * @retval -EINPROGRESS  it has not answered. @retval -EPROTO  its area is another one.
+	 */
+	int (*puh_again)(void *arg, m0_time_t now);
+	/** The new side, with an area of the same sizes; the old one is gone. Under locks.
+	 * @param arg  the host may change it. */
+	struct m0_shared_side *(*puh_swap)(void **arg);
 	/** m0_lnet_close() has ended: side, area and host are not used any more. NULL:
 	 * does nothing. */
 	void (*puh_closed)(void *arg);

@@ -157,6 +157,9 @@ static int eq_need(struct m0_pump *pump, uint32_t eq)
 	};
 	__atomic_store_n(&pump->pmp_side->shs_eqs[eq - 1].seq_taken_nr, 0,
 			 __ATOMIC_RELAXED);
+	/* Counts of an attachment before, if any. */
+	peq->peq_before_nr = record->req_accepted_nr;
+	peq->peq_dropped_nr = record->req_dropped_nr;
 	rc = other_send(pump);
 	if (rc != 0)
 		return rc;
@@ -339,15 +342,22 @@ static int move_do(struct m0_pump *pump, const struct m0_ring_entry *entry)
 
 /* ----------------------------------------------------------------- others -- */
 
+int m0_pump__lazy_send(struct m0_pump *pump, uint32_t portal, uint32_t bits)
+{
+	req_set(pump, M0_SHARED_LAZY, portal, 0);
+	pump->pmp_req.srq_number = bits;
+	pump->pmp_lazy[portal] = (bits & M0_SHARED_LAZY_WANTED) != 0;
+	return request_send(pump);
+}
+
 static int lazy_do(struct m0_pump *pump, const struct m0_ring_entry *entry)
 {
 	uint32_t *word = &pump->pmp_lnet->fro_ring->rng_lazy[entry->rqe_nr];
 	uint32_t  bits;
+	uint32_t  number = 0;
 	int       rc;
 
 	M0_PRE(entry->rqe_nr < pump->pmp_side->shs_cfg.shc_portals_nr);
-	req_set(pump, M0_SHARED_LAZY, entry->rqe_nr, 0);
-	pump->pmp_req.srq_number = 0;
 	if (m0_pump__is_open(pump)) {
 		rc = m0_shared_reserve(pump->pmp_side, 1, NULL);
 		if (rc == -EAGAIN) {
@@ -358,10 +368,10 @@ static int lazy_do(struct m0_pump *pump, const struct m0_ring_entry *entry)
 	/* From here on the entry goes. */
 	bits = __atomic_exchange_n(word, 0, __ATOMIC_ACQUIRE);
 	if ((bits & M0_RING_LAZY_CLEARED) != 0)
-		pump->pmp_req.srq_number |= M0_SHARED_LAZY_CLEARED;
+		number |= M0_SHARED_LAZY_CLEARED;
 	if ((bits & M0_RING_LAZY_WANTED) != 0)
-		pump->pmp_req.srq_number |= M0_SHARED_LAZY_WANTED;
-	return request_send(pump);
+		number |= M0_SHARED_LAZY_WANTED;
+	return m0_pump__lazy_send(pump, entry->rqe_nr, number);
 }
 
 static int reset_do(struct m0_pump *pump, const struct m0_ring_entry *entry)

@@ -6,6 +6,19 @@
 #include "front/pump_internal.h"
 #include "m0/log.h"
 
+/* For pump_again.c. */
+static void again_begin(struct m0_pump *pump)
+{
+	M0_PRE(!m0_pump__is_open(pump));
+	/* A daemon that breaks the rules is not looked for. */
+	if (pump->pmp_why.shy_field != NULL)
+		pump->pmp_again.pag_gives_up = true;
+	pump->pmp_again.pag_at = 0;
+	m0_mutex_lock(&pump->pmp_lnet->fro_lock);
+	pump->pmp_lnet->fro_embed.emb_renews = false;
+	m0_mutex_unlock(&pump->pmp_lnet->fro_lock);
+}
+
 void m0_pump__end(struct m0_pump *pump)
 {
 	struct m0_lnet *lnet = pump->pmp_lnet;
@@ -15,6 +28,7 @@ void m0_pump__end(struct m0_pump *pump)
 	M0_PRE(m0_pump__is_open(pump));
 	__atomic_store_n(&pump->pmp_state, M0_PUMP_ENDED, __ATOMIC_RELEASE);
 	pump->pmp_has_ends = true;
+	again_begin(pump);
 	m0_mutex_lock(&lnet->fro_lock);
 	lnet->fro_shut = true;
 	m0_mutex_unlock(&lnet->fro_lock);

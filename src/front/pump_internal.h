@@ -46,8 +46,11 @@ struct m0_pump_op {
 struct m0_pump_eq {
 	/** Generation of the queue that the server has. */
 	uint32_t peq_gen;
-	/** Incoming messages posted to the front. */
+	/** Incoming messages posted to the front since the server has the queue, and before
+	 * that; messages dropped before. */
 	uint32_t peq_had_nr;
+	uint32_t peq_before_nr;
+	uint64_t peq_dropped_nr;
 	/** A barrier is on its way. */
 	bool peq_passes;
 };
@@ -76,6 +79,47 @@ enum m0_pump_state {
 	M0_PUMP_OPEN,
 	/** Nothing is on the other side any more. */
 	M0_PUMP_ENDED
+};
+
+/** Work of a front that has attached again. */
+enum m0_pump_renews {
+	M0_PUMP_RENEWS_NOT,
+	M0_PUMP_RENEWS_MEMORY,
+	M0_PUMP_RENEWS_NUMBERS,
+	M0_PUMP_RENEWS_NIDS,
+	M0_PUMP_RENEWS_LAZY
+};
+
+/** For pump_again.c. The thread that steps. */
+struct m0_pump_again {
+	/** Atomic. The front is shut unless it is M0_PUMP_RENEWS_NOT. */
+	enum m0_pump_renews pag_renews;
+	/** The region or the portal that was renewed last; the error of a request. */
+	uint32_t pag_nr;
+	int      pag_rc;
+	/** No other daemon is looked for. */
+	bool pag_gives_up;
+	/** Time of the next look, 0: it is not known; time between two; time of the last
+	 * one, 0: nobody looks; time of the last attachment. */
+	m0_time_t pag_at;
+	m0_time_t pag_ns;
+	m0_time_t pag_until;
+	m0_time_t pag_begun_at;
+};
+
+/** For pump_nids.c. The thread that steps. */
+struct m0_pump_nids {
+	/** The number of changes of NIDs that was asked about last. */
+	uint32_t pnq_seen;
+	/** A request is on its way; it has failed; time of the next one. */
+	bool      pnq_asks;
+	bool      pnq_again;
+	m0_time_t pnq_at;
+	/** The answer so far, bytes of it, and of all of it. */
+	char    *pnq_block;
+	size_t   pnq_bytes;
+	size_t   pnq_max;
+	uint32_t pnq_version;
 };
 
 struct m0_pump {
@@ -123,17 +167,10 @@ struct m0_pump {
 	 * number in the answer that is being taken. */
 	struct m0_list pmp_tms;
 	uint32_t       pmp_tm_nr;
-	/** The strand's. The number of changes of NIDs that was asked about last; a request
-	 * is on its way; it has failed; time of the next one. */
-	uint32_t  pmp_nids_seen;
-	bool      pmp_nids_asks;
-	bool      pmp_nids_again;
-	m0_time_t pmp_nids_at;
-	/** Bytes of the answer so far, and of all of it. */
-	char    *pmp_nids;
-	size_t   pmp_nids_bytes;
-	size_t   pmp_nids_max;
-	uint32_t pmp_nids_version;
+	/** By portal: it is lazy. */
+	bool                *pmp_lazy;
+	struct m0_pump_again pmp_again;
+	struct m0_pump_nids  pmp_nids;
 	/** The first free record of an incoming message, plus 1. */
 	uint32_t                 pmp_free;
 	struct m0_shared_request pmp_req;
@@ -197,6 +234,14 @@ void m0_pump__eqs_copy(struct m0_pump *pump);
 void m0_pump__end(struct m0_pump *pump);
 /** Ends what there is, as far as there is room. @return true if there was any. */
 bool m0_pump__ends_post(struct m0_pump *pump);
+
+/** Puts LAZY. pmp_lock is held. @retval -EAGAIN */
+int m0_pump__lazy_send(struct m0_pump *pump, uint32_t portal, uint32_t bits);
+
+/* -- pump_again.c ---------------------------------------------------------- */
+
+/** Attaches again, if that is wanted. The thread that steps. @return when to go on */
+m0_time_t m0_pump__again(struct m0_pump *pump, m0_time_t now);
 
 /* -- pump_nids.c ----------------------------------------------------------- */
 

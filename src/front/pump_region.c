@@ -59,5 +59,9 @@ void m0_pump__region_result(struct m0_pump *pump, uint32_t nr, bool is_add,
 	void *mem = pump->pmp_regions[nr - 1].prg_mem;
 
 	M0_PRE(mem != NULL && status <= 0);
+	/* Another thread may have asked, too. */
+	if (is_add && status != 0 && status != -EEXIST &&
+	    pump->pmp_again.pag_renews == M0_PUMP_RENEWS_MEMORY)
+		pump->pmp_again.pag_rc = status;
 	m0_front__mem_result(pump->pmp_lnet, mem, nr, is_add, status);
 }

@@ -151,25 +151,35 @@ static struct m0_ring_incoming *incoming_get(struct m0_pump *pump, uint32_t *nr)
 	return record;
 }
 
+/* Messages that the application has taken, of those that the server has put. */
+static uint32_t taken_nr(const struct m0_pump_eq *peq,
+			 const struct m0_ring_eq *record)
+{
+	uint32_t nr = __atomic_load_n(&record->req_taken_nr, __ATOMIC_RELAXED) -
+		      peq->peq_before_nr;
+
+	/* Some of an attachment before may be left. */
+	return (int32_t)nr < 0 ? 0 : nr;
+}
+
 /* One more message for the queue of an MD. */
 static int eq_count(struct m0_pump *pump, uint32_t eq)
 {
 	struct m0_pump_eq *peq;
 	struct m0_ring_eq *record;
-	uint32_t           taken;
 
 	M0_PRE(eq <= pump->pmp_eqs_end);
 	if (eq == 0)
 		return 0;
 	peq = &pump->pmp_eqs[eq - 1];
 	record = m0_front__eq_record(pump->pmp_lnet, eq - 1);
-	taken = __atomic_load_n(&record->req_taken_nr, __ATOMIC_RELAXED);
 	if (record->req_is_bounded &&
-	    peq->peq_had_nr - taken >= record->req_max)
+	    peq->peq_had_nr - taken_nr(peq, record) >= record->req_max)
 		return m0_pump__broken(pump, "eq", eq - 1,
 				       "an event queue that has room");
 	++peq->peq_had_nr;
-	__atomic_store_n(&record->req_accepted_nr, peq->peq_had_nr,
+	__atomic_store_n(&record->req_accepted_nr,
+			 peq->peq_before_nr + peq->peq_had_nr,
 			 __ATOMIC_RELAXED);
 	return 0;
 }
@@ -221,16 +231,16 @@ void m0_pump__eqs_copy(struct m0_pump *pump)
 		record = m0_front__eq_record(pump->pmp_lnet, nr);
 		shared = &pump->pmp_side->shs_eqs[nr];
 		/* The front has had all events of a queue without a bound. */
-		taken = record->req_is_bounded
-				? __atomic_load_n(&record->req_taken_nr,
-						  __ATOMIC_RELAXED)
-				: peq->peq_had_nr;
+		taken = record->req_is_bounded ? taken_nr(peq, record)
+					       : peq->peq_had_nr;
 		__atomic_store_n(&shared->seq_taken_nr, taken,
 				 __ATOMIC_RELAXED);
-		__atomic_store_n(&record->req_dropped_nr,
-				 __atomic_load_n(&shared->seq_dropped_nr,
-						 __ATOMIC_RELAXED),
-				 __ATOMIC_RELAXED);
+		__atomic_store_n(
+			&record->req_dropped_nr,
+			peq->peq_dropped_nr +
+				__atomic_load_n(&shared->seq_dropped_nr,
+						__ATOMIC_RELAXED),
+			__ATOMIC_RELAXED);
 	}
 }
 

@@ -25,12 +25,90 @@ static void tm_do(struct m0_lnet *lnet, struct m0_front_call *call)
 		container_of(call, struct m0_front_tm, ftm_call));
 }
 
+static struct m0_front_tm *tm_find(struct m0_lnet *lnet, uint32_t portal,
+				   uint32_t nr)
+{
+	struct m0_front_tm *tm;
+
+	m0_list_for_each_entry(&lnet->fro_embed.emb_tms, tm, struct m0_front_tm,
+			       ftm_link) {
+		if (tm->ftm_portal == portal && tm->ftm_nr == nr)
+			return tm;
+	}
+	return NULL;
+}
+
+/* A number that a new attachment was asked for. `tm` is the request. */
+static void again_result(struct m0_lnet *lnet, struct m0_front_tm *tm,
+			 int status)
+{
+	struct m0_front_tm *own;
+
+	M0_PRE(tm->ftm_is_claim);
+	m0_front__lock(lnet);
+	own = tm_find(lnet, tm->ftm_portal, tm->ftm_nr);
+	/* The number was released meanwhile. */
+	if (status == 0 && own == NULL) {
+		tm->ftm_renews = false;
+		tm->ftm_is_claim = false;
+		m0_front__call_unlock(lnet, &tm->ftm_call);
+		return;
+	}
+	if (status != 0 && status != -ESHUTDOWN && own != NULL) {
+		m0_list_del(&own->ftm_link);
+		m0_log(M0_LOG_WARN,
+		       "the number %u of a transfer machine on portal %u is "
+		       "lost, since the node's daemon has been started again: "
+		       "%s",
+		       tm->ftm_nr, tm->ftm_portal, m0_errname(status));
+		m0_free(own);
+	}
+	m0_mutex_unlock(&lnet->fro_lock);
+	m0_free(tm);
+}
+
+int m0_front__tm_again(struct m0_lnet *lnet, struct m0_front_tm **ret)
+{
+	struct m0_front_tm *request;
+	struct m0_front_tm *tm;
+
+	M0_PRE(lnet->fro_pump != NULL);
+	M0_ALLOC_PTR(request);
+	if (request == NULL)
+		return -ENOMEM;
+	m0_front__lock(lnet);
+	m0_list_for_each_entry(&lnet->fro_embed.emb_tms, tm, struct m0_front_tm,
+			       ftm_link) {
+		if (tm->ftm_epoch == lnet->fro_embed.emb_epoch)
+			continue;
+		tm->ftm_epoch = lnet->fro_embed.emb_epoch;
+		*request = (struct m0_front_tm){
+			.ftm_call = { .ca_do = tm_do },
+			.ftm_portal = tm->ftm_portal,
+			.ftm_nr = tm->ftm_nr,
+			.ftm_is_claim = true,
+			.ftm_renews = true,
+		};
+		m0_list_link_init(&request->ftm_link);
+		m0_mutex_unlock(&lnet->fro_lock);
+		*ret = request;
+		return 1;
+	}
+	m0_mutex_unlock(&lnet->fro_lock);
+	m0_free(request);
+	return 0;
+}
+
 void m0_front__tm_result(struct m0_lnet *lnet, struct m0_front_tm *tm,
 			 int status, uint32_t nr)
 {
 	bool waits;
 
 	M0_PRE(!m0_list_link_is_in(&tm->ftm_link) && status <= 0);
+	if (tm->ftm_renews) {
+		again_result(lnet, tm, status);
+		return;
+	}
 	m0_mutex_lock(&lnet->fro_lock);
 	waits = tm->ftm_is_claim && tm->ftm_sem != NULL;
 	if (waits) {
@@ -95,11 +173,15 @@ int m0_lnet_tm_claim(struct m0_lnet *lnet, uint32_t portal, uint32_t wanted,
 		     uint32_t *ret)
 {
 	struct m0_front_tm *tm;
+	uint32_t            epoch;
 	int                 rc;
 
 	*ret = wanted;
 	if (lnet->fro_pump == NULL)
 		return 0;
+	m0_front__lock(lnet);
+	epoch = lnet->fro_embed.emb_epoch;
+	m0_mutex_unlock(&lnet->fro_lock);
 	M0_ALLOC_PTR(tm);
 	if (tm == NULL)
 		return -ENOMEM;
@@ -124,6 +206,7 @@ int m0_lnet_tm_claim(struct m0_lnet *lnet, uint32_t portal, uint32_t wanted,
 	}
 	*ret = tm->ftm_nr;
 	m0_front__lock(lnet);
+	tm->ftm_epoch = epoch;
 	m0_list_add_tail(&lnet->fro_embed.emb_tms, &tm->ftm_link);
 	m0_mutex_unlock(&lnet->fro_lock);
 	return 0;
@@ -136,10 +219,8 @@ void m0_lnet_tm_release(struct m0_lnet *lnet, uint32_t portal, uint32_t nr)
 	if (lnet->fro_pump == NULL)
 		return;
 	m0_front__lock(lnet);
-	m0_list_for_each_entry(&lnet->fro_embed.emb_tms, tm, struct m0_front_tm,
-			       ftm_link) {
-		if (tm->ftm_portal != portal || tm->ftm_nr != nr)
-			continue;
+	tm = tm_find(lnet, portal, nr);
+	if (tm != NULL) {
 		m0_list_del(&tm->ftm_link);
 		tm->ftm_is_claim = false;
 		/* An end of the attachment releases all. */
@@ -148,7 +229,6 @@ void m0_lnet_tm_release(struct m0_lnet *lnet, uint32_t portal, uint32_t nr)
 			return;
 		}
 		m0_free(tm);
-		break;
 	}
 	m0_mutex_unlock(&lnet->fro_lock);
 }

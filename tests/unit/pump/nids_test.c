@@ -41,7 +41,8 @@ static void learned_await(unsigned nr)
 }
 
 /* Network `nr`, which has so many interfaces. */
-static void net_set(struct m0_lnet_net_cfg *net, unsigned nr, unsigned ifaces_nr)
+static void net_set(struct m0_lnet_net_cfg *net, unsigned nr,
+		    unsigned ifaces_nr)
 {
 	unsigned i;
 
@@ -141,8 +142,7 @@ static void wild_counts_are_harmless(void **state)
 	}
 	nr = down_nr() - before;
 	assert_in_range(nr, 1,
-			2 + (m0_time_now() - begin) /
-				    (10 * M0_TIME_ONE_MSEC));
+			2 + (m0_time_now() - begin) / (10 * M0_TIME_ONE_MSEC));
 	assert_int_equal(nids_nr(lnet), 2);
 	m0_lnet_eq_init(&eq, lnet, called, 0);
 	assert_int_equal(move(lnet, &eq, vec_of(&mem, 1, region, 64, 64), 3,
@@ -157,11 +157,11 @@ static void wild_counts_are_harmless(void **state)
 static void answer_put(const struct m0_ring_control *answer)
 {
 	static struct m0_ring_seg segs[M0_LNET_MD_SEGS_MAX];
-	struct m0_shared_side   *side = &self->pr_serve.srv_side;
-	struct m0_shared_report  rep = { .shp_kind = M0_SHARED_ANSWER };
-	struct m0_shared_request req = { .srq_segs = segs };
-	m0_time_t                until = m0_time_from_now(5, 0);
-	int                      nr = 0;
+	struct m0_shared_side    *side = &self->pr_serve.srv_side;
+	struct m0_shared_report   rep = { .shp_kind = M0_SHARED_ANSWER };
+	struct m0_shared_request  req = { .srq_segs = segs };
+	m0_time_t                 until = m0_time_from_now(5, 0);
+	int                       nr = 0;
 
 	while (nr == 0 && m0_time_now() < until) {
 		(void)m0_lnet_progress(lnet);
@@ -240,8 +240,8 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		TEST(process_learns_of_changes), TEST(process_learns_of_many),
-		TEST(process_learns_later),	 TEST(wild_counts_are_harmless),
-		TEST(wild_nids_end_it),		 TEST(errors_are_passed),
+		TEST(process_learns_later),      TEST(wild_counts_are_harmless),
+		TEST(wild_nids_end_it),          TEST(errors_are_passed),
 	};
 
 	return cmocka_run_group_tests_name("pump/nids", tests, NULL, NULL);
