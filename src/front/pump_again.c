@@ -23,7 +23,8 @@ enum {
 static bool may_again(const struct m0_pump *pump)
 {
 	return pump->pmp_lnet->fro_cfg.lc_reattach_ns > 0 &&
-	       pump->pmp_host->puh_again != NULL && !pump->pmp_again.pag_gives_up &&
+	       pump->pmp_host->puh_again != NULL &&
+	       !pump->pmp_again.pag_gives_up &&
 	       !M0_FRONT_GET(pump->pmp_lnet->fro_embed.emb_is_closing);
 }
 
@@ -85,7 +86,8 @@ static m0_time_t look(struct m0_pump *pump, m0_time_t now)
 			now, pump->pmp_lnet->fro_cfg.lc_reattach_ns);
 	}
 	if (pump->pmp_again.pag_at == 0)
-		pump->pmp_again.pag_at = m0_time_add(now, pump->pmp_again.pag_ns);
+		pump->pmp_again.pag_at =
+			m0_time_add(now, pump->pmp_again.pag_ns);
 	if (now < pump->pmp_again.pag_at)
 		return pump->pmp_again.pag_at;
 	rc = pump->pmp_host->puh_again(pump->pmp_arg, now);
@@ -97,13 +99,15 @@ static m0_time_t look(struct m0_pump *pump, m0_time_t now)
 	if (rc == -EPROTO)
 		give_up(pump, "its daemon is another one");
 	else if (now >= pump->pmp_again.pag_until)
-		give_up(pump, "no daemon has come in the time of lc_reattach_ns");
+		give_up(pump,
+			"no daemon has come in the time of lc_reattach_ns");
 	if (pump->pmp_again.pag_gives_up)
 		return M0_TIME_NEVER;
 	if (rc == -EINPROGRESS) {
 		pump->pmp_again.pag_at = m0_time_add(now, ANSWER_NS);
 	} else {
-		pump->pmp_again.pag_at = m0_time_add(now, pump->pmp_again.pag_ns);
+		pump->pmp_again.pag_at =
+			m0_time_add(now, pump->pmp_again.pag_ns);
 		pump->pmp_again.pag_ns =
 			min64u(2 * pump->pmp_again.pag_ns, LOOK_NS_MAX);
 	}
@@ -128,8 +132,9 @@ static int memory_renew(struct m0_pump *pump)
 	struct m0_lnet *lnet = pump->pmp_lnet;
 	void           *addr;
 	uint64_t        bytes;
-	uint32_t nr = m0_front__mem_next(lnet, pump->pmp_again.pag_nr, &addr, &bytes);
-	int      rc;
+	uint32_t        nr =
+		m0_front__mem_next(lnet, pump->pmp_again.pag_nr, &addr, &bytes);
+	int rc;
 
 	if (nr == 0)
 		return 0;
@@ -188,7 +193,8 @@ static int lazy_renew(struct m0_pump *pump)
 
 	m0_mutex_lock(&pump->pmp_lock);
 	while (ok && pump->pmp_again.pag_nr < max) {
-		if (pump->pmp_lazy[pump->pmp_again.pag_nr] && m0_pump__is_open(pump))
+		if (pump->pmp_lazy[pump->pmp_again.pag_nr] &&
+		    m0_pump__is_open(pump))
 			ok = m0_pump__lazy_send(pump, pump->pmp_again.pag_nr,
 						M0_SHARED_LAZY_WANTED) == 0;
 		pump->pmp_again.pag_nr += ok;
@@ -267,7 +273,7 @@ static m0_time_t renew_step(struct m0_pump *pump, m0_time_t now)
 		rc = renew_do(pump, now, &next);
 	if (rc > 0)
 		return pump->pmp_others_nr > 0 || pump->pmp_nids.pnq_asks ? next
-								      : now;
+									  : now;
 	if (rc < 0 || pump->pmp_again.pag_rc != 0) {
 		renew_fail(pump, rc < 0 ? rc : pump->pmp_again.pag_rc);
 		return now;
@@ -276,7 +282,8 @@ static m0_time_t renew_step(struct m0_pump *pump, m0_time_t now)
 	if (pump->pmp_again.pag_renews == M0_PUMP_RENEWS_LAZY)
 		renew_end(pump);
 	else
-		M0_FRONT_SET(pump->pmp_again.pag_renews, pump->pmp_again.pag_renews + 1);
+		M0_FRONT_SET(pump->pmp_again.pag_renews,
+			     pump->pmp_again.pag_renews + 1);
 	return now;
 }
 

@@ -205,6 +205,40 @@ class Attach(cli.Case):
         # Its socket does not keep the next one away.
         self.attached(self.node(), 0)
 
+    def test_listener_survives_restarts(self):
+        """With --reattach, whether the daemon is killed or stopped."""
+        node = self.node()
+        server = self.listen(5, '--reattach', '60', '--json')
+        for kill in (True, False, True):
+            self.assertEqual(json.loads(server.stdout.readline())['event'],
+                             'listening')
+            if kill:
+                node.child.kill()
+                node.child.wait()
+            else:
+                self.assertEqual(node.stop()[0], 0)
+            time.sleep(0.1)
+            node = self.node()
+        self.assertEqual(json.loads(server.stdout.readline())['event'],
+                         'listening')
+        self.assertEqual(self.shown(node)['process'][0]['pid'], server.pid)
+        done = subprocess.run(
+            [cli.COLIBRI, 'perf', '--time', '0.05', '--ep',
+             f'{self.nid}:12345:40:*', f'{self.nid}:12345:40:5'],
+            env=self.env(), capture_output=True, text=True, check=False)
+        self.assertEqual((done.returncode, done.stderr), (0, ''))
+        self.assertEqual(server.wait(cli.PATIENCE), 0)
+
+    def test_listener_looks_for_a_time(self):
+        node = self.node()
+        server = self.listen(5, '--reattach', '200ms')
+        self.attached(node, 1)
+        while 'perf' not in server.stdout.readline():
+            pass
+        node.child.kill()
+        node.child.wait()
+        self.assertEqual(server.wait(cli.PATIENCE), 1)
+
     def test_drain_ends_with_the_last_process(self):
         node = self.node()
         first = self.listen(5)

@@ -9,12 +9,16 @@
 #include "m0/lnet_route.h"
 #include "place.h"
 #include "m0/lnet_run.h"
+#include "../base/stop.h"
 #include "../base/text.h"
 
 enum {
 	PORTAL_MAX = 63,
 	LOG_TEXT_BYTES = 2048
 };
+
+/** Time for the rest, once a daemon was found. */
+#define AGAIN_NS (2 * M0_TIME_ONE_SECOND)
 
 /* As the library's own, in the words of the options. */
 static void log_say(void *arg, enum m0_log_level level, const char *text)
@@ -71,6 +75,23 @@ void tool_place_close(struct tool_place *place)
 	M0_ASSERT_INFO(rc == 0, "%s", m0_errname(rc));
 	m0_lnet_close(place->tpl_lnet);
 	place->tpl_lnet = NULL;
+}
+
+bool tool_place_again(const struct tool_place *place)
+{
+	m0_time_t until = m0_time_add(m0_time_now(),
+				      m0_time_add(place->tpl_cfg.lc_reattach_ns,
+						  AGAIN_NS));
+
+	if (place->tpl_lnet == NULL || place->tpl_cfg.lc_reattach_ns == 0)
+		return false;
+	while (m0_lnet_is_ended(place->tpl_lnet)) {
+		if (m0_time_now() >= until || stop_signal() != 0)
+			return false;
+		m0_lnet_progress(place->tpl_lnet);
+		(void)m0_nanosleep(10 * M0_TIME_ONE_MSEC, NULL);
+	}
+	return true;
 }
 
 /* The NID of an end point, as text. */

@@ -25,6 +25,11 @@ struct tool_place {
 int  tool_place_open(struct tool_place *place, const struct tool_xprt *xprt,
 		     const struct lnet_opts *opts, bool accept, bool polled);
 void tool_place_close(struct tool_place *place);
+/**
+ * Waits until an attached node whose daemon has ended is attached again.
+ * @return false  it is not to be, or not in time, or a signal has come.
+ */
+bool tool_place_again(const struct tool_place *place);
 
 /**
  * Options for another process, so that it can speak to a machine here: "--net

@@ -16,6 +16,7 @@ enum {
 	KEY_ONCE,
 	KEY_EP,
 	KEY_TIMEOUT,
+	KEY_REATTACH,
 	TIME_MAX = 3600,
 	THREADS_MAX = 2
 };
@@ -36,6 +37,10 @@ static const struct argp_option perf_options[] = {
 	  0 },
 	{ "timeout", KEY_TIMEOUT, "TIME", 0,
 	  "Fail if the other process is silent for this long; default 30", 0 },
+	{ "reattach", KEY_REATTACH, "TIME", 0,
+	  "With --listen at an attached node: when its daemon ends, look for "
+	  "another one for this long; default 0",
+	  0 },
 	{ "peer-net", KEY_PEER_NET, "TEXT", 0,
 	  "With lnet: run side B on a node of its own on this network, as "
 	  "tcp(127.0.0.2); default: both sides on one node",
@@ -201,6 +206,7 @@ static void given(struct perf_args *args, int key)
 		{ KEY_ONCE, PERF_GIVEN_ONCE },
 		{ KEY_EP, PERF_GIVEN_EP },
 		{ KEY_TIMEOUT, PERF_GIVEN_TIMEOUT },
+		{ KEY_REATTACH, PERF_GIVEN_REATTACH },
 	};
 	size_t i;
 
@@ -235,6 +241,11 @@ static bool far_option(int key, char *arg, struct perf_args *args)
 	case KEY_TIMEOUT:
 		args->pa_timeout_ms =
 			tool_ms_option(args->pa_fail, "--timeout", arg, 1);
+		return true;
+	case KEY_REATTACH:
+		args->pa_opts.nop_cfg.lc_reattach_ns =
+			tool_ms_option(args->pa_fail, "--reattach", arg, 0) *
+			M0_TIME_ONE_MSEC;
 		return true;
 	case KEY_PEER_NET:
 		args->pa_peer_net = arg;

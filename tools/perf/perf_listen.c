@@ -98,17 +98,13 @@ static void listen_say(const struct perf_server *server)
 	(void)fflush(stdout);
 }
 
-static void end_say(struct perf_server *server)
+static void end_say(const struct perf_server *server)
 {
 	const struct perf_args *args = server->psv_args;
-	struct tool_port       *port = &server->psv_door.tdo_port;
-	uint64_t                strays;
+	uint64_t                strays = server->psv_strays_nr;
 
 	if (!stop_lets_say(stdout))
 		return;
-	m0_mutex_lock(&port->tpo_lock);
-	strays = port->tpo_strays_nr;
-	m0_mutex_unlock(&port->tpo_lock);
 	if (args->pa_json) {
 		struct json_t *tree = jout_alloc();
 
@@ -129,11 +125,53 @@ static void end_say(struct perf_server *server)
 	printf("\n");
 }
 
+/* Opens the door, and serves until it is over, or the machine has failed. @return why */
+static int door_serve(struct perf_server *server, const char *addr)
+{
+	struct perf_args *args = server->psv_args;
+	struct tool_port *port = &server->psv_door.tdo_port;
+	char              beside[M0_NET_LNET_XEP_ADDR_LEN];
+	int               failed = 0;
+
+	M0_SET0(&server->psv_door);
+	server->psv_door.tdo_wants = door_wants;
+	port->tpo_lost = door_lost;
+	port->tpo_timeout_ns = args->pa_timeout_ms * M0_TIME_ONE_MSEC;
+	port->tpo_msg_bytes = PERF_MSG_HEAD_BYTES + PERF_TEXT_MAX;
+	if (tool_door_open(&server->psv_door, args->pa_setup.pu_xprt, addr,
+			   args->pa_fail) == 0) {
+		args->pa_setup.pu_addrs[PERF_B] = perf_addr_beside(
+			beside, tool_node_addr(&port->tpo_node));
+		listen_say(server);
+		failed = server_loop(server);
+		perf_server_dismiss(server);
+		m0_mutex_lock(&port->tpo_lock);
+		server->psv_strays_nr += port->tpo_strays_nr;
+		m0_mutex_unlock(&port->tpo_lock);
+	}
+	tool_door_close(&server->psv_door, PERF_BYE_NS);
+	return failed;
+}
+
+static void end_check(const struct perf_server *server, int failed)
+{
+	struct perf_args *args = server->psv_args;
+
+	if (failed != 0)
+		tool_fail_set(args->pa_fail, TOOL_FAILED,
+			      "the transfer machine has failed: %s",
+			      tool_errtext(failed));
+	else if (args->pa_once && server->psv_served_nr == 0)
+		tool_fail_set(args->pa_fail, TOOL_FAILED,
+			      server->psv_failed_nr == 0
+				      ? "interrupted before a client came"
+				      : "the client did not finish its rows");
+	stop_mute_check(args->pa_fail);
+}
+
 void perf_listen_run(struct perf_args *args)
 {
 	struct perf_server *server;
-	struct tool_port   *port;
-	char                beside[M0_NET_LNET_XEP_ADDR_LEN];
 	int                 failed;
 
 	M0_ALLOC_PTR(server);
@@ -141,32 +179,16 @@ void perf_listen_run(struct perf_args *args)
 		tool_fail_set(args->pa_fail, TOOL_FAILED, "no memory");
 		return;
 	}
-	port = &server->psv_door.tdo_port;
 	server->psv_args = args;
-	server->psv_door.tdo_wants = door_wants;
-	port->tpo_lost = door_lost;
-	port->tpo_timeout_ns = args->pa_timeout_ms * M0_TIME_ONE_MSEC;
-	port->tpo_msg_bytes = PERF_MSG_HEAD_BYTES + PERF_TEXT_MAX;
-	if (tool_door_open(&server->psv_door, args->pa_setup.pu_xprt,
-			   args->pa_ep, args->pa_fail) == 0) {
-		args->pa_setup.pu_addrs[PERF_B] = perf_addr_beside(
-			beside, tool_node_addr(&port->tpo_node));
-		listen_say(server);
-		failed = server_loop(server);
-		perf_server_dismiss(server);
+	do {
+		server->psv_stopping = false;
+		failed = door_serve(server, args->pa_ep);
+	} while (failed != 0 && args->pa_fail->tf_exit == TOOL_OK &&
+		 !server_is_over(server) &&
+		 tool_place_again(&args->pa_places[PERF_A]));
+	if (args->pa_fail->tf_exit == TOOL_OK) {
 		end_say(server);
-		if (failed != 0)
-			tool_fail_set(args->pa_fail, TOOL_FAILED,
-				      "the transfer machine has failed: %s",
-				      tool_errtext(failed));
-		else if (args->pa_once && server->psv_served_nr == 0)
-			tool_fail_set(
-				args->pa_fail, TOOL_FAILED,
-				server->psv_failed_nr == 0
-					? "interrupted before a client came"
-					: "the client did not finish its rows");
-		stop_mute_check(args->pa_fail);
+		end_check(server, failed);
 	}
-	tool_door_close(&server->psv_door, PERF_BYE_NS);
 	m0_free(server);
 }

@@ -39,6 +39,7 @@ static const struct {
 	[PERF_GIVEN_ONCE] = { "--once", SERVER },
 	[PERF_GIVEN_EP] = { "--ep", CLIENT | SERVER },
 	[PERF_GIVEN_TIMEOUT] = { "--timeout", CLIENT | SERVER },
+	[PERF_GIVEN_REATTACH] = { "--reattach", SERVER },
 };
 
 static void fits_check(const struct perf_args *args)

@@ -29,6 +29,7 @@ struct perf_server {
 	struct perf_guest        psv_guest;
 	uint64_t                 psv_served_nr;
 	uint64_t                 psv_failed_nr;
+	uint64_t                 psv_strays_nr;
 	bool                     psv_stopping;
 };
 

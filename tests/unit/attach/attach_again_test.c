@@ -28,11 +28,11 @@ static struct m0_lnet   *lnet;
 static struct m0_lnet_eq eq;
 static enum kind         kind;
 /** Memory of the library, and other memory. */
-static char             *own;
-static char              other[BUF_BYTES];
-static void             *bufs[2];
-static m0_bcount_t       counts[2] = { BUF_BYTES, BUF_BYTES };
-static struct m0_bufvec  vecs[2];
+static char            *own;
+static char             other[BUF_BYTES];
+static void            *bufs[2];
+static m0_bcount_t      counts[2] = { BUF_BYTES, BUF_BYTES };
+static struct m0_bufvec vecs[2];
 /** Atomic. */
 static unsigned good_nr;
 static unsigned shut_nr;
@@ -117,8 +117,8 @@ static void front_open(enum kind how, m0_time_t reattach_ns)
 		vecs[i].ov_buf = &bufs[i];
 		vecs[i].ov_vec.v_count = &counts[i];
 		vecs[i].ov_vec.v_nr = 1;
-		assert_int_equal(
-			m0_lnet_mem_register(lnet, bufs[i], BUF_BYTES), 0);
+		assert_int_equal(m0_lnet_mem_register(lnet, bufs[i], BUF_BYTES),
+				 0);
 	}
 	m0_lnet_eq_init(&eq, lnet, called, 0);
 	good_nr = 0;
@@ -369,9 +369,9 @@ static void queues_carry_over(void **state)
 			assert_int_equal(put(i, 0), 0);
 		}
 		events_await(&good_nr, 4 * (round + 1));
-		assert_int_equal(
-			m0_lnet_eq_wait(&polled, &ev, m0_time_from_now(5, 0)),
-			0);
+		assert_int_equal(m0_lnet_eq_wait(&polled, &ev,
+						 m0_time_from_now(5, 0)),
+				 0);
 		assert_int_equal(ev.ev_status, 0);
 		daemon_end();
 		state_await(true);
