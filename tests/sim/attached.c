@@ -7,112 +7,18 @@
  * The test requires in each run: each MD ends once, and each operation has SEND once and an
  * answer at most once; a process that lives gets the ends of its operations within a bound;
  * the data that arrived is the data that was sent; a daemon holds nothing for processes that
- * are gone, and others may claim their numbers; a machine whose daemon crashes FAILED, once,
+ * are gone, and others may claim their numbers; a process that attaches again has its memory
+ * and its number; a machine whose daemon crashes FAILED, once,
  * after its buffer has ended once.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "attached.h"
 
-#include "m0/lnet_run.h"
-#include "m0/log.h"
-#include "m0/sim_attach.h"
-#include "m0/sim_net.h"
-#include "m0/xlnet.h"
-
-enum {
-	SEEDS_NR = 300,
-	HOSTS_NR = 2,
-	PROCS_NR = 3,
-	MDS_NR = 40,
-	MD_BYTES = 2048,
-	STEPS_MAX = 150,
-	PORTAL = 20,
-	TIMEOUT_MS = 300,
-	/** A crash is noticed, and operations time out. */
-	BOUND_MS = 5000
-};
-
-enum kind {
-	FREE,
-	ENTRY,
-	PUT,
-	GET
-};
-
-struct proc;
-
-/** An MD, and its operation. */
-struct md {
-	struct proc *m_proc;
-	enum kind    m_kind;
-	bool         m_acks;
-	/** The operation has failed, so its MD stays; nothing else comes of it. */
-	bool                  m_has_failed;
-	unsigned              m_ended_nr;
-	unsigned              m_send_nr;
-	unsigned              m_answer_nr;
-	uint64_t              m_bits;
-	struct m0_bufvec      m_vec;
-	void                 *m_buf;
-	m0_bcount_t           m_bytes;
-	struct m0_lnet_handle m_handle;
-};
-
-struct proc {
-	struct host              *p_host;
-	unsigned                  p_nr;
-	bool                      p_is_up;
-	bool                      p_is_inline;
-	bool                      p_dies_in_callback;
-	bool                      p_scribbled;
-	struct m0_lnet           *p_lnet;
-	struct m0_lnet_eq         p_eq;
-	char                     *p_mem;
-	struct md                 p_md[MDS_NR];
-	bool                      p_has_tm;
-	struct m0_net_domain      p_dom;
-	struct m0_net_transfer_mc p_tm;
-	struct m0_net_buffer      p_buf;
-	unsigned                  p_buf_done_nr;
-	int32_t                   p_buf_status;
-	/** FAILED of a machine that was STARTED; its status. */
-	unsigned p_failed_nr;
-	int32_t  p_failed_rc;
-};
-
-struct host {
-	const char           *h_addr;
-	struct m0_sim_host   *h_host;
-	struct m0_lnet       *h_lnet;
-	struct m0_sim_daemon *h_daemon;
-	unsigned              h_nr;
-	unsigned              h_broken_nr;
-	struct proc           h_proc[PROCS_NR];
-};
-
-static struct m0_sim *sim;
-static struct host    hosts[HOSTS_NR];
-static bool           pumps;
-
-/** Over all seeds: was anything proved? */
-static struct {
-	unsigned long s_mds_nr;
-	unsigned long s_good_nr;
-	unsigned long s_shut_nr;
-	unsigned long s_crashes_nr;
-	unsigned long s_amid_nr;
-	unsigned long s_daemons_nr;
-	unsigned long s_buffers_nr;
-	unsigned long s_broken_nr;
-	unsigned long s_cut_nr;
-} sums;
-
-#define MUST(cond, ...)                                \
-	do {                                           \
-		if (!(cond))                           \
-			m0_sim_fail(sim, __VA_ARGS__); \
-	} while (0)
+struct m0_sim     *sim;
+struct sums        sums;
+static struct host hosts[HOSTS_NR];
+static bool        pumps;
+/** Until then a PUT may be that of a process which has scribbled over its header data. */
+static m0_time_t lies_until;
 
 static unsigned draw(unsigned bound)
 {
@@ -135,7 +41,7 @@ static void pump(void)
 	pumps = false;
 }
 
-static bool wait_ms(bool (*cond)(void *arg), void *arg, unsigned ms)
+bool wait_ms(bool (*cond)(void *arg), void *arg, unsigned ms)
 {
 	m0_time_t until = m0_sim_now(sim) + ms * M0_TIME_ONE_MSEC;
 
@@ -187,7 +93,8 @@ static void event(struct m0_lnet_eq *eq, const struct m0_lnet_event *ev)
 	sums.s_shut_nr += ev->ev_status == -ESHUTDOWN;
 	if (m0_sim_process_is_dead(p->p_lnet) || p->p_scribbled)
 		return;
-	if (ev->ev_status == 0 && ev->ev_type == M0_LNET_EV_PUT)
+	if (ev->ev_status == 0 && ev->ev_type == M0_LNET_EV_PUT &&
+	    m0_sim_now(sim) >= lies_until)
 		data_check(md, ev, ev->ev_hdr_data);
 	if (ev->ev_status == 0 && ev->ev_type == M0_LNET_EV_REPLY)
 		data_check(md, ev, md->m_bits);
@@ -345,121 +252,6 @@ static void left_print(const struct proc *p)
 	}
 }
 
-/* ----------------------------------------------------------------- machines -- */
-
-static void tm_event(const struct m0_net_tm_event *ev)
-{
-	struct proc *p = container_of(ev->nte_tm, struct proc, p_tm);
-
-	if (ev->nte_next_state != M0_NET_TM_FAILED)
-		return;
-	MUST(ev->nte_type == M0_NET_TEV_STATE_CHANGE, "an event of FAILED");
-	MUST(p->p_buf_done_nr == 1, "FAILED before the buffer has ended");
-	++p->p_failed_nr;
-	p->p_failed_rc = ev->nte_status;
-}
-
-static const struct m0_net_tm_callbacks tm_callbacks = { .ntc_event_cb =
-								 tm_event };
-
-static void buf_event(const struct m0_net_buffer_event *ev)
-{
-	struct proc *p = ev->nbe_buffer->nb_app_private;
-
-	++p->p_buf_done_nr;
-	p->p_buf_status = ev->nbe_status;
-}
-
-static const struct m0_net_buffer_callbacks buf_callbacks = {
-	.nbc_cb = { buf_event, buf_event, buf_event, buf_event, buf_event,
-		    buf_event }
-};
-
-static bool tm_is_started(void *arg)
-{
-	const struct proc *p = arg;
-
-	return M0_IN(p->p_tm.ntm_state, (M0_NET_TM_STARTED, M0_NET_TM_FAILED));
-}
-
-static bool tm_is_over(void *arg)
-{
-	const struct proc *p = arg;
-
-	return M0_IN(p->p_tm.ntm_state, (M0_NET_TM_STOPPED, M0_NET_TM_FAILED));
-}
-
-static void tm_begin(struct proc *p)
-{
-	char addr[M0_NET_LNET_XEP_ADDR_LEN];
-
-	(void)snprintf(addr, sizeof addr, "%s@tcp:12345:%u:%u",
-		       p->p_host->h_addr, PORTAL + 1, 7);
-	MUST(m0_net_lnet_use(p->p_lnet) == 0, "use");
-	MUST(m0_net_domain_init(&p->p_dom, &m0_net_lnet_xprt) == 0, "domain");
-	memset(&p->p_tm, 0, sizeof p->p_tm);
-	memset(&p->p_buf, 0, sizeof p->p_buf);
-	p->p_tm.ntm_callbacks = &tm_callbacks;
-	MUST(m0_net_tm_init(&p->p_tm, &p->p_dom) == 0, "tm init");
-	MUST(m0_net_tm_start(&p->p_tm, addr) == 0, "tm start");
-	MUST(wait_ms(tm_is_started, p, BOUND_MS) &&
-		     p->p_tm.ntm_state == M0_NET_TM_STARTED,
-	     "a machine starts at the number of one that is gone");
-	MUST(m0_bufvec_alloc(&p->p_buf.nb_buffer, 1, 8192) == 0, "memory");
-	MUST(m0_net_buffer_register(&p->p_buf, &p->p_dom) == 0, "register");
-	p->p_buf.nb_app_private = p;
-	p->p_buf.nb_callbacks = &buf_callbacks;
-	p->p_buf.nb_qtype = M0_NET_QT_MSG_RECV;
-	p->p_buf.nb_timeout = M0_TIME_NEVER;
-	p->p_buf.nb_min_receive_size = 4096;
-	p->p_buf.nb_max_receive_msgs = 2;
-	p->p_buf_done_nr = 0;
-	p->p_failed_nr = 0;
-	MUST(m0_net_buffer_add(&p->p_buf, &p->p_tm) == 0, "add");
-	p->p_has_tm = true;
-}
-
-/* On a thread or inline: the buffer first, then the machine. */
-static void tm_fails(struct proc *p)
-{
-	struct m0_net_end_point *ep;
-
-	MUST(wait_ms(tm_is_over, p, BOUND_MS),
-	     "a machine ends with the daemon");
-	MUST(p->p_tm.ntm_state == M0_NET_TM_FAILED && p->p_failed_nr == 1 &&
-		     p->p_failed_rc == -ESHUTDOWN,
-	     "a machine without daemon is %d, %u times FAILED, status %d",
-	     p->p_tm.ntm_state, p->p_failed_nr, p->p_failed_rc);
-	MUST(p->p_buf_done_nr == 1 && p->p_buf_status == -ESHUTDOWN,
-	     "its buffer has ended %u times, status %d", p->p_buf_done_nr,
-	     p->p_buf_status);
-	MUST(m0_net_end_point_create(&ep, &p->p_tm, "10.0.0.9@tcp:12345:1:1") ==
-		     -ESHUTDOWN,
-	     "end point of a machine that FAILED");
-	MUST(m0_net_buffer_add(&p->p_buf, &p->p_tm) == -ESHUTDOWN,
-	     "a buffer for a machine that FAILED");
-	MUST(m0_net_tm_stop(&p->p_tm, true) == -ESHUTDOWN,
-	     "a stop of a machine that FAILED");
-	++sums.s_buffers_nr;
-}
-
-static void tm_end(struct proc *p)
-{
-	if (!p->p_has_tm)
-		return;
-	p->p_has_tm = false;
-	if (p->p_tm.ntm_state != M0_NET_TM_FAILED)
-		(void)m0_net_tm_stop(&p->p_tm, true);
-	MUST(wait_ms(tm_is_over, p, BOUND_MS), "a machine stops");
-	MUST(p->p_buf_done_nr == 1, "its buffer has ended %u times",
-	     p->p_buf_done_nr);
-	MUST(m0_net_buffer_deregister(&p->p_buf, &p->p_dom) == 0, "deregister");
-	m0_bufvec_free(&p->p_buf.nb_buffer);
-	MUST(m0_net_tm_fini(&p->p_tm) == 0, "tm fini");
-	MUST(m0_net_domain_fini(&p->p_dom) == 0, "domain fini");
-	MUST(m0_net_lnet_unuse(p->p_lnet) == 0, "unuse");
-}
-
 /* -------------------------------------------------------------------- lives -- */
 
 static void cfg_fill(struct m0_lnet_cfg *cfg, const struct host *h)
@@ -527,6 +319,8 @@ static void proc_begin(struct proc *p)
 	(void)snprintf(cfg.lc_attach, sizeof cfg.lc_attach, "%s",
 		       p->p_host->h_addr);
 	cfg.lc_inline = draw(3) == 0;
+	p->p_reattaches = draw(2) == 0;
+	cfg.lc_reattach_ns = p->p_reattaches ? BOUND_MS * M0_TIME_ONE_MSEC : 0;
 	MUST(m0_lnet_open(&p->p_lnet, &cfg, why) == 0, "%s", why);
 	m0_lnet_eq_init(&p->p_eq, p->p_lnet, event, 0);
 	p->p_eq.eq_user = p;
@@ -645,13 +439,40 @@ static void scribble(struct proc *p)
 	++p->p_host->h_broken_nr;
 	p->p_scribbled = true;
 	m0_sim_process_scribble(p->p_lnet, 1 + draw(2000));
+	lies_until = m0_sim_now(sim) + BOUND_MS * M0_TIME_ONE_MSEC;
 	m0_sim_run_ms(sim, draw(5));
 	/* The process may have lost a wake-up of its own. */
 	m0_sim_process_crash(p->p_lnet);
 	proc_end(p);
 }
 
-/* Each MD ends once, and each buffer. */
+static bool is_attached(void *arg)
+{
+	return !m0_lnet_is_ended(((struct proc *)arg)->p_lnet);
+}
+
+static bool is_ended(void *arg)
+{
+	return m0_lnet_is_ended(((struct proc *)arg)->p_lnet);
+}
+
+/* The memory and the number of a process are those that it had. */
+static void again_check(struct proc *p)
+{
+	uint32_t nr;
+
+	MUST(wait_ms(is_attached, p, BOUND_MS), "process %u attaches again",
+	     p->p_nr);
+	++sums.s_again_nr;
+	entry(p);
+	move(p, p, draw(2) == 0);
+	MUST(m0_lnet_tm_claim(p->p_lnet, PORTAL, p->p_nr, &nr) != 0,
+	     "the number of process %u is free", p->p_nr);
+	if (p->p_nr % PROCS_NR == 0)
+		tm_begin(p);
+}
+
+/* Each MD ends once, and each buffer. Processes that attach again live on. */
 static void daemon_crash(struct host *h)
 {
 	unsigned i;
@@ -669,12 +490,28 @@ static void daemon_crash(struct host *h)
 		if (p->p_has_tm)
 			tm_fails(p);
 		entry(p);
-		proc_end(p);
+		if (!p->p_reattaches) {
+			proc_end(p);
+			continue;
+		}
+		tm_end(p);
+		MUST(wait_ms(is_ended, p, BOUND_MS), "the end is noticed");
 	}
 	m0_sim_daemon_stop(h->h_daemon);
 	m0_lnet_close(h->h_lnet);
 	m0_sim_host_restart(h->h_host);
+	m0_sim_run_ms(sim, draw(30));
 	daemon_begin(h);
+	/* The next one may crash before they have given it everything. */
+	if (draw(3) == 0) {
+		m0_sim_run_ms(sim, draw(20));
+		pump();
+		daemon_crash(h);
+		return;
+	}
+	for (i = 0; i < PROCS_NR; ++i)
+		if (h->h_proc[i].p_is_up)
+			again_check(&h->h_proc[i]);
 }
 
 /* ---------------------------------------------------------------------- run -- */
@@ -748,6 +585,7 @@ static void run(struct m0_sim *s, void *arg)
 
 	(void)arg;
 	sim = s;
+	lies_until = 0;
 	MUST(m0_net_init() == 0, "net");
 	m0_sim_net_init(sim, &cfg);
 	memset(hosts, 0, sizeof hosts);
@@ -784,9 +622,9 @@ int main(int argc, char **argv)
 	m0_sim_for_each_seed(first, nr, run, NULL);
 	printf("%lu MDs, %lu good events, %lu of a shutdown; %lu crashes of "
 	       "processes, %lu in a callback, %lu entries cut; %lu of daemons, "
-	       "%lu machines FAILED; %lu found lying\n",
+	       "%lu machines FAILED, %lu attached again; %lu found lying\n",
 	       sums.s_mds_nr, sums.s_good_nr, sums.s_shut_nr, sums.s_crashes_nr,
 	       sums.s_amid_nr, sums.s_cut_nr, sums.s_daemons_nr,
-	       sums.s_buffers_nr, sums.s_broken_nr);
+	       sums.s_buffers_nr, sums.s_again_nr, sums.s_broken_nr);
 	return 0;
 }

@@ -335,25 +335,15 @@ static void process_closed(void *host)
 	attach_look(att);
 }
 
-static const struct m0_pump_host pump_host = {
-	.puh_share = share,
-	.puh_rouse = process_rouse,
-	.puh_fd = fd_get,
-	.puh_fd_arm = fd_arm,
-	.puh_closed = process_closed,
-	.puh_is_stepped = true,
-};
-
-/* The area, and the daemon's side of it. */
-static int server_begin(struct sim_attach *att)
+/* The area, with so many entries downwards, and the daemon's side of it. */
+static int server_begin(struct sim_attach *att, uint32_t down_nr)
 {
 	struct m0_sim_daemon *daemon = att->sia_daemon;
 	struct m0_serve_cfg   cfg = m0_serve_cfg_default;
 	char                  why[WHY_BYTES];
 	int                   rc;
 
-	cfg.svg_shared.shc_down_nr = (uint32_t)DOWN_NR_MIN
-				     << m0_sim__attach_draw(daemon, 0, 2);
+	cfg.svg_shared.shc_down_nr = down_nr;
 	cfg.svg_spin_ns = m0_sim__attach_draw(daemon, 0, 1) * 50 *
 			  M0_TIME_ONE_USEC;
 	cfg.svg_tms = &daemon->sda_tms;
@@ -382,6 +372,7 @@ static struct sim_attach *attach_new(struct m0_sim_daemon *daemon)
 	M0_ASSERT(att != NULL);
 	*att = (struct sim_attach){ .sia_daemon = daemon,
 				    .sia_pid = ++pids_nr };
+	memcpy(att->sia_path, daemon->sda_path, sizeof att->sia_path);
 	att->sia_bell.simt_data = att;
 	att->sia_death.simt_data = att;
 	att->sia_maps = m0_sim__realloc(NULL, max, sizeof att->sia_maps[0]);
@@ -402,6 +393,72 @@ static int attach_undo(struct sim_attach *att, int rc)
 	return rc;
 }
 
+static struct m0_sim_daemon *daemon_at(const char *path)
+{
+	struct m0_sim_daemon *daemon;
+
+	m0_list_for_each_entry(&daemons, daemon, struct m0_sim_daemon,
+			       sda_link) {
+		if (!daemon->sda_is_dead && strcmp(daemon->sda_path, path) == 0)
+			return daemon;
+	}
+	return NULL;
+}
+
+/* The daemon at the path of one that is gone answers at once, or not yet. */
+static int again(void *host, m0_time_t now)
+{
+	struct sim_attach    *att = host;
+	struct m0_sim_daemon *daemon = daemon_at(att->sia_path);
+	struct sim_attach    *next;
+	int                   rc;
+
+	(void)now;
+	if (m0_sim__attach_call(att) || daemon == NULL)
+		return -EAGAIN;
+	if (m0_sim__attach_draw(daemon, 0, 1) == 1)
+		return -EINPROGRESS;
+	next = attach_new(daemon);
+	rc = server_begin(next, att->sia_side.shs_cfg.shc_down_nr);
+	if (rc != 0) {
+		(void)attach_undo(next, rc);
+		return -EAGAIN;
+	}
+	++daemon->sda_attached_nr;
+	rc = m0_shared_join(&next->sia_side, next->sia_client_area,
+			    next->sia_bytes, &client_host, next, NULL);
+	M0_ASSERT(rc == 0);
+	att->sia_next = next;
+	return 0;
+}
+
+static struct m0_shared_side *swap(void **host)
+{
+	struct sim_attach *att = *host;
+	struct sim_attach *next = att->sia_next;
+
+	M0_PRE(next != NULL);
+	next->sia_lnet = att->sia_lnet;
+	next->sia_pollable = att->sia_pollable;
+	next->sia_has_fd = att->sia_has_fd;
+	next->sia_crash_in = att->sia_crash_in;
+	att->sia_has_fd = false;
+	process_closed(att);
+	*host = next;
+	return &next->sia_side;
+}
+
+static const struct m0_pump_host pump_host = {
+	.puh_share = share,
+	.puh_rouse = process_rouse,
+	.puh_fd = fd_get,
+	.puh_fd_arm = fd_arm,
+	.puh_again = again,
+	.puh_swap = swap,
+	.puh_closed = process_closed,
+	.puh_is_stepped = true,
+};
+
 static int process_begin(struct sim_attach *att, const struct m0_lnet_cfg *cfg)
 {
 	int rc;
@@ -421,18 +478,6 @@ static int process_begin(struct sim_attach *att, const struct m0_lnet_cfg *cfg)
 	return rc;
 }
 
-static struct m0_sim_daemon *daemon_at(const char *path)
-{
-	struct m0_sim_daemon *daemon;
-
-	m0_list_for_each_entry(&daemons, daemon, struct m0_sim_daemon,
-			       sda_link) {
-		if (!daemon->sda_is_dead && strcmp(daemon->sda_path, path) == 0)
-			return daemon;
-	}
-	return NULL;
-}
-
 static int open_attached(struct m0_lnet **ret, const struct m0_lnet_cfg *cfg,
 			 const char *path, char *why)
 {
@@ -448,7 +493,8 @@ static int open_attached(struct m0_lnet **ret, const struct m0_lnet_cfg *cfg,
 	}
 	sweep(daemon);
 	att = attach_new(daemon);
-	rc = server_begin(att);
+	rc = server_begin(att, (uint32_t)DOWN_NR_MIN
+				       << m0_sim__attach_draw(daemon, 0, 2));
 	if (rc != 0)
 		return attach_undo(att, rc);
 	++daemon->sda_attached_nr;

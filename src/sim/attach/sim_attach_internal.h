@@ -29,9 +29,12 @@ struct sim_attach {
 	struct m0_list_link sia_link;
 	/** NULL: it was stopped. */
 	struct m0_sim_daemon *sia_daemon;
-	uint32_t              sia_pid;
-	int                   sia_fd;
-	uint64_t              sia_bytes;
+	/** Path of the daemon. The attachment that follows when this one has ended; NULL: none. */
+	char               sia_path[M0_SIM_PATH_BYTES];
+	struct sim_attach *sia_next;
+	uint32_t           sia_pid;
+	int                sia_fd;
+	uint64_t           sia_bytes;
 	/** The process's side. NULL: it was closed. */
 	struct m0_lnet       *sia_lnet;
 	void                 *sia_client_area;
