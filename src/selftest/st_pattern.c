@@ -36,7 +36,8 @@ void m0_st_pattern_fill(uint8_t *bytes, size_t nr, size_t offset,
 			continue;
 		word_put(bytes + at, word);
 		word_put(bytes + at + part - sizeof word, word);
-		for (i = 0; check == M0_ST_CHECK_FULL && i + sizeof word <= part;
+		for (i = 0;
+		     check == M0_ST_CHECK_FULL && i + sizeof word <= part;
 		     i += sizeof word)
 			word_put(bytes + at + i, word);
 	}
@@ -57,7 +58,8 @@ bool m0_st_pattern_is(const uint8_t *bytes, size_t nr, size_t offset,
 		part = fragment(at, nr, offset);
 		if (part < sizeof word)
 			continue;
-		for (i = 0; check == M0_ST_CHECK_FULL && i + sizeof word <= part;
+		for (i = 0;
+		     check == M0_ST_CHECK_FULL && i + sizeof word <= part;
 		     i += sizeof word) {
 			if (!word_is(bytes + at + i, word))
 				return false;

@@ -18,11 +18,11 @@ struct field {
 	uint16_t wfd_in;
 };
 
-#define F(at, bytes, member)                               \
-	{                                                  \
+#define F(at, bytes, member)                                  \
+	{                                                     \
 		at, bytes, offsetof(struct m0_st_msg, member) \
 	}
-#define SID(at) F(at, 8, smg_sid.sid_nid4), F((at) + 8, 8, smg_sid.sid_stamp)
+#define SID(at)              F(at, 8, smg_sid.sid_nid4), F((at) + 8, 8, smg_sid.sid_stamp)
 #define T(at, bytes, member) F(at, bytes, smg_test.tsr_##member)
 #define S(at, bytes, member) F(at, bytes, smg_stats.sct_##member)
 
@@ -47,7 +47,9 @@ static const struct type {
 			     { F(0, 4, smg_status), SID(4),
 			       F(20, 4, smg_timeout),
 			       F(24, M0_ST_NAME_BYTES, smg_name) } },
-	[M0_ST_RMSN] = { "RMSN", M0_ST_SRV_RMSN, { F(0, 8, smg_rpyid), SID(8) } },
+	[M0_ST_RMSN] = { "RMSN",
+			 M0_ST_SRV_RMSN,
+			 { F(0, 8, smg_rpyid), SID(8) } },
 	[M0_ST_RMSN_REP] = { "RMSN reply",
 			     M0_ST_SRV_RMSN,
 			     { F(0, 4, smg_status), SID(4) } },
@@ -65,30 +67,18 @@ static const struct type {
 			 { F(0, 8, smg_rpyid), SID(8), F(24, 4, smg_flags) } },
 	[M0_ST_STAT_REP] = { "STAT reply",
 			     M0_ST_SRV_STAT,
-			     { F(0, 4, smg_status),
-			       SID(4),
-			       S(20, 4, running_ms),
-			       S(24, 4, active_batches),
-			       S(28, 4, zombies),
-			       S(32, 4, brw_errors),
-			       S(36, 4, ping_errors),
-			       S(40, 4, rpc_errors),
-			       S(44, 4, rpc_sent),
-			       S(48, 4, rpc_rcvd),
-			       S(52, 4, rpc_dropped),
-			       S(56, 4, rpc_expired),
-			       S(60, 8, bulk_get),
-			       S(68, 8, bulk_put),
-			       S(76, 4, msgs_alloc),
-			       S(80, 4, msgs_max),
-			       S(84, 4, errors),
-			       S(88, 4, send_count),
-			       S(92, 4, recv_count),
-			       S(96, 4, route_count),
-			       S(100, 4, drop_count),
-			       S(104, 8, send_length),
-			       S(112, 8, recv_length),
-			       S(120, 8, route_length),
+			     { F(0, 4, smg_status),    SID(4),
+			       S(20, 4, running_ms),   S(24, 4, active_batches),
+			       S(28, 4, zombies),      S(32, 4, brw_errors),
+			       S(36, 4, ping_errors),  S(40, 4, rpc_errors),
+			       S(44, 4, rpc_sent),     S(48, 4, rpc_rcvd),
+			       S(52, 4, rpc_dropped),  S(56, 4, rpc_expired),
+			       S(60, 8, bulk_get),     S(68, 8, bulk_put),
+			       S(76, 4, msgs_alloc),   S(80, 4, msgs_max),
+			       S(84, 4, errors),       S(88, 4, send_count),
+			       S(92, 4, recv_count),   S(96, 4, route_count),
+			       S(100, 4, drop_count),  S(104, 8, send_length),
+			       S(112, 8, recv_length), S(120, 8, route_length),
 			       S(128, 8, drop_length) } },
 	[M0_ST_TEST] = { "TEST",
 			 M0_ST_SRV_TEST,
@@ -105,15 +95,16 @@ static const struct type {
 	[M0_ST_DEBUG_REP] = { "DEBUG reply",
 			      M0_ST_SRV_DEBUG,
 			      { F(0, 4, smg_status), SID(4),
-				F(20, 4, smg_timeout),
-				F(24, 4, smg_batches_nr),
+				F(20, 4, smg_timeout), F(24, 4, smg_batches_nr),
 				F(28, M0_ST_NAME_BYTES, smg_name) } },
 	[M0_ST_BRW] = { "BRW",
 			M0_ST_SRV_BRW,
 			{ F(0, 8, smg_rpyid), F(8, 8, smg_bulkid),
 			  F(16, 4, smg_rw), F(20, 4, smg_bytes),
 			  F(24, 4, smg_check) } },
-	[M0_ST_BRW_REP] = { "BRW reply", M0_ST_SRV_BRW, { F(0, 4, smg_status) } },
+	[M0_ST_BRW_REP] = { "BRW reply",
+			    M0_ST_SRV_BRW,
+			    { F(0, 4, smg_status) } },
 	[M0_ST_PING] = { "PING",
 			 M0_ST_SRV_PING,
 			 { F(0, 8, smg_rpyid), F(8, 4, smg_ping_magic),
@@ -138,9 +129,8 @@ enum m0_st_service m0_st_type_service(uint32_t type)
 
 uint32_t m0_st_type_portal(uint32_t type)
 {
-	return m0_st_type_service(type) < M0_ST_SRV_BRW
-		       ? M0_ST_PORTAL_FRAMEWORK
-		       : M0_ST_PORTAL_TEST;
+	return m0_st_type_service(type) < M0_ST_SRV_BRW ? M0_ST_PORTAL_FRAMEWORK
+							: M0_ST_PORTAL_TEST;
 }
 
 /* -- numbers --------------------------------------------------------------- */
@@ -241,7 +231,8 @@ static void params_decode(struct m0_st_msg *msg, const uint8_t *from)
 	test->tsr_rw = (uint32_t)get(from, 4, swapped);
 	pages = (uint32_t)get(from + 4, 4, swapped);
 	/* Too many stay too many. */
-	test->tsr_bytes = min_check(pages, UINT32_C(0xfffff)) * M0_ST_PAGE_BYTES;
+	test->tsr_bytes = min_check(pages, UINT32_C(0xfffff)) *
+			  M0_ST_PAGE_BYTES;
 	test->tsr_check = (uint32_t)get(from + 8, 4, swapped);
 }
 
@@ -287,7 +278,7 @@ int m0_st_decode(struct m0_st_msg *ret, const void *bytes, size_t nr)
 	if (has_params(ret))
 		params_decode(ret, from + BODY_AT + PARAMS_AT);
 	return memchr(ret->smg_name, '\0', M0_ST_NAME_BYTES) == NULL ? -EPROTO
-								      : 0;
+								     : 0;
 }
 
 void m0_st_encode(const struct m0_st_msg *msg, uint8_t bytes[M0_ST_MSG_BYTES])

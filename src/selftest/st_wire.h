@@ -194,7 +194,7 @@ struct m0_st_msg {
 };
 
 /** "MKSN", "BRW reply"; "?" for a number that is no type. */
-const char *m0_st_type_name(uint32_t type);
+const char        *m0_st_type_name(uint32_t type);
 static inline bool m0_st_type_is_request(uint32_t type)
 {
 	return type < M0_ST_TYPES_NR && type % 2 == 0;

@@ -43,8 +43,7 @@ static void again_check(const struct dialogue_msg *msg)
 		assert_int_equal(msg->dm_hdr.lhd_match_bits,
 				 m0_st_type_service(st.smg_type));
 	} else {
-		assert_int_equal(msg->dm_hdr.lhd_portal,
-				 M0_ST_PORTAL_REPLY);
+		assert_int_equal(msg->dm_hdr.lhd_portal, M0_ST_PORTAL_REPLY);
 	}
 	st.smg_swapped = true;
 	m0_st_encode(&st, bytes);

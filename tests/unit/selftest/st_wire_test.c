@@ -126,8 +126,9 @@ static void destination_any_is_refused(void **state)
 	struct m0_lnet_process_id id = { .lp_pid = M0_LNET_PID_LUSTRE };
 	struct m0_lnet_process_id again;
 	uint8_t                   list[2 * M0_ST_DEST_LARGE_BYTES];
-	uint32_t feats[] = { M0_ST_FEAT_LEN, M0_ST_FEAT_LEN | M0_ST_FEAT_LARGE };
-	size_t   i;
+	uint32_t                  feats[] = { M0_ST_FEAT_LEN,
+					      M0_ST_FEAT_LEN | M0_ST_FEAT_LARGE };
+	size_t                    i;
 
 	(void)state;
 	for (i = 0; i < ARRAY_SIZE(feats); ++i) {
@@ -138,9 +139,8 @@ static void destination_any_is_refused(void **state)
 		assert_int_equal(m0_lnet_nid_parse(&id.lp_nid, "10.0.0.1@tcp"),
 				 0);
 		m0_st_dest_encode(&id, list, 1, feats[i], true);
-		assert_int_equal(m0_st_dest_decode(&again, list, 1, feats[i],
-						   true),
-				 0);
+		assert_int_equal(
+			m0_st_dest_decode(&again, list, 1, feats[i], true), 0);
 		assert_true(m0_lnet_nid_eq(&again.lp_nid, &id.lp_nid));
 		assert_int_equal(again.lp_pid, id.lp_pid);
 	}
