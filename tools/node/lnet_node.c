@@ -7,6 +7,7 @@
 #include "lnet_node.h"
 #include "../base/log_pipe.h"
 #include "../base/stop.h"
+#include "selftest/selftest.h"
 
 enum {
 	KEY_CTL_MODE = 256,
@@ -78,6 +79,7 @@ static error_t node_option(int key, char *arg, struct argp_state *state)
 		state->child_inputs[0] = &node->lno_opts;
 		state->child_inputs[1] = &node->lno_opts;
 		state->child_inputs[2] = &node->lno_attach;
+		state->child_inputs[3] = &node->lno_selftest;
 		break;
 	case 'v':
 		node->lno_verbose = true;
@@ -112,6 +114,7 @@ static const struct argp_child node_children[] = {
 	{ &lnet_opts_argp, 0, NULL, 0 },
 	{ &router_opts_argp, 0, NULL, 0 },
 	{ &attach_opts_argp, 0, NULL, 0 },
+	{ &selftest_opts_argp, 0, NULL, 0 },
 	{ 0 },
 };
 
@@ -270,6 +273,14 @@ static int attach_start(struct lnet_node *node)
 				       "--attach: %s", why);
 }
 
+/* Ends the session of a console, and its tests. */
+static void selftest_stop(struct lnet_node *node)
+{
+	if (node->lno_st != NULL)
+		m0_st_close(node->lno_st);
+	node->lno_st = NULL;
+}
+
 /* Detaches all processes. Before the node is closed. */
 static void attach_stop(struct lnet_node *node)
 {
@@ -303,10 +314,14 @@ static int node_start(struct lnet_node *node)
 	if (rc == 0)
 		rc = attach_start(node);
 	if (rc == 0)
+		rc = selftest_opts_start(&node->lno_selftest, node->lno_lnet,
+					 &node->lno_st);
+	if (rc == 0)
 		rc = ctl_server_open(&node->lno_server, node->lno_path,
 				     node->lno_ctl_mode, node->lno_ctl_group,
 				     fail);
 	if (rc != 0) {
+		selftest_stop(node);
 		attach_stop(node);
 		m0_lnet_close(node->lno_lnet);
 		return rc;
@@ -348,6 +363,7 @@ static void node_stop(struct lnet_node *node)
 	m0_time_t            until;
 
 	router_stop(node);
+	selftest_stop(node);
 	attach_stop(node);
 	until = m0_time_add(m0_time_now(), STOP_TIME);
 	ctl_server_close(&node->lno_server);
@@ -387,6 +403,7 @@ int node_main(int argc, char **argv)
 
 	lnet_opts_init(&node.lno_opts, &node.lno_fail);
 	attach_opts_init(&node.lno_attach, &node.lno_fail);
+	node.lno_selftest.slo_fail = &node.lno_fail;
 	/* $M0_LNET may say how other programs use this very node. */
 	snprintf(node.lno_opts.nop_cfg.lc_attach,
 		 sizeof node.lno_opts.nop_cfg.lc_attach, "none");

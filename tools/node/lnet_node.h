@@ -11,6 +11,7 @@
 #include "notify.h"
 #include "probe_set.h"
 #include "process_serve.h"
+#include "selftest_opts.h"
 
 /** A peer as it was when somebody last looked. */
 struct seen_peer {
@@ -34,10 +35,13 @@ struct node_why {
 };
 
 struct lnet_node {
-	struct lnet_opts   lno_opts;
-	struct notify      lno_notify;
-	struct attach_opts lno_attach;
-	bool               lno_json;
+	struct lnet_opts     lno_opts;
+	struct notify        lno_notify;
+	struct attach_opts   lno_attach;
+	struct selftest_opts lno_selftest;
+	/** NULL: the node is no test node. */
+	struct m0_st *lno_st;
+	bool          lno_json;
 	/** Tell of peers, for which the node is looked at once a second. */
 	bool lno_verbose;
 	/** 0: not given. */
