@@ -58,6 +58,7 @@ int explain_main(int argc, char **argv);
 int udsp_main(int argc, char **argv);
 int routing_main(int argc, char **argv);
 int fault_main(int argc, char **argv);
+int lst_main(int argc, char **argv);
 int completion_main(int argc, char **argv);
 int version_main(int argc, char **argv);
 int help_main(int argc, char **argv);

@@ -49,6 +49,11 @@ const struct tool_cmd tool_cmds[] = {
 	{ "fault", "add, show or remove fault rules of the running node",
 	  "drop delay duplicate corrupt cut all | add del show reset",
 	  fault_main },
+	{ "lst", "prove a network with LNet's selftest",
+	  "new_session end_session show_session ping add_group update_group "
+	  "del_group list_group add_batch add_test run stop query list_batch "
+	  "stat show_error",
+	  lst_main },
 	{ "completion", "print a script of completions for a shell", "bash zsh",
 	  completion_main },
 	{ "version", "print the version", NULL, version_main },

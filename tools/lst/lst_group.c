@@ -1,0 +1,516 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Verbs about the session and groups of nodes. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "lst.h"
+#include "../base/jout.h"
+#include "m0/lnet_udsp.h"
+
+/** Heading of the numbers of list_group. */
+static const char head[] = "\tACTIVE\tBUSY\tDOWN\tUNKNOWN\tTOTAL\n";
+
+static int fail(struct lst_out *out, const char *what, int rc)
+{
+	fprintf(out->lso_err, "%s: %s\n", what, tool_errtext(rc));
+	return TOOL_FAILED;
+}
+
+/* -- NID expressions ------------------------------------------------------- */
+
+/** Nodes of an expression, in order. */
+struct expansion {
+	struct lst_session *lxp_session;
+	struct lst_group   *lxp_group;
+	int                 lxp_rc;
+};
+
+static int node_add(struct expansion *exp, const struct m0_lnet_nid *nid)
+{
+	struct lst_session *s = exp->lxp_session;
+	struct lst_group   *group = exp->lxp_group;
+	unsigned            i;
+	unsigned            j;
+
+	if ((s->lsn_feats & M0_ST_FEAT_LARGE) == 0 && !m0_lnet_nid_is_nid4(nid))
+		return -EAFNOSUPPORT;
+	for (i = 0; i < s->lsn_nodes_nr; ++i)
+		if (m0_lnet_nid_eq(&s->lsn_nodes[i].lcn_id.lp_nid, nid))
+			break;
+	if (i == LST_NODES_MAX || group->lgp_nodes_nr == LST_NODES_MAX)
+		return -E2BIG;
+	if (i == s->lsn_nodes_nr) {
+		s->lsn_nodes[i] = (struct lst_node){
+			.lcn_id = { *nid, M0_LNET_PID_LUSTRE },
+			.lcn_state = LST_UNKNOWN,
+		};
+		++s->lsn_nodes_nr;
+	}
+	for (j = 0; j < group->lgp_nodes_nr; ++j)
+		if (group->lgp_nodes[j] == i)
+			return 0;
+	group->lgp_nodes[group->lgp_nodes_nr++] = i;
+	return 0;
+}
+
+/** The first range of part `part`, and their number. */
+static const struct m0_lnet_range *part_of(const struct m0_lnet_nid_range *range,
+					   unsigned part, unsigned *nr)
+{
+	unsigned at = range->lnr_nets_nr;
+	unsigned i;
+
+	for (i = 0; i < part; ++i)
+		at += range->lnr_part_nr[i];
+	*nr = range->lnr_part_nr[part];
+	return &range->lnr_ranges[at];
+}
+
+static void parts_expand(struct expansion *exp, struct m0_lnet_nid *nid,
+			 const struct m0_lnet_nid_range *range, unsigned part)
+{
+	const struct m0_lnet_range *ranges;
+	unsigned                    nr;
+	unsigned                    i;
+	uint64_t                    n;
+
+	if (part == range->lnr_parts_nr) {
+		exp->lxp_rc = node_add(exp, nid);
+		return;
+	}
+	ranges = part_of(range, part, &nr);
+	for (i = 0; i < nr; ++i) {
+		for (n = ranges[i].lrg_lo;
+		     n <= ranges[i].lrg_hi && exp->lxp_rc == 0;
+		     n += max_check(ranges[i].lrg_stride, UINT32_C(1))) {
+			if (range->lnr_parts_nr == 1) {
+				nid->ln_addr[0] = (uint8_t)(n >> 24);
+				nid->ln_addr[1] = (uint8_t)(n >> 16);
+				nid->ln_addr[2] = (uint8_t)(n >> 8);
+				nid->ln_addr[3] = (uint8_t)n;
+			} else {
+				nid->ln_addr[part] = (uint8_t)n;
+			}
+			parts_expand(exp, nid, range, part + 1);
+		}
+	}
+}
+
+/** Adds the nodes of "10.0.0.[1-4]@tcp", of a group's name, or of one NID. */
+static int words_expand(struct lst_session *s, struct lst_group *group,
+			const char *word)
+{
+	struct expansion         exp = { s, group, 0 };
+	struct m0_lnet_nid_range range;
+	struct m0_lnet_nid       nid;
+	const struct lst_group  *other;
+	unsigned                 i;
+
+	other = lst_group_find(s, word);
+	for (i = 0; other != NULL && i < other->lgp_nodes_nr; ++i)
+		(void)node_add(&exp,
+			       &s->lsn_nodes[other->lgp_nodes[i]].lcn_id.lp_nid);
+	if (other != NULL)
+		return 0;
+	if (m0_lnet_nid_parse(&nid, word) == 0)
+		return node_add(&exp, &nid);
+	if (m0_lnet_nid_range_parse(&range, word, NULL) != 0 ||
+	    range.lnr_form != M0_LNET_NID_RANGE_PARTS ||
+	    range.lnr_nets_nr > 1 ||
+	    (range.lnr_nets_nr == 1 &&
+	     range.lnr_ranges[0].lrg_lo != range.lnr_ranges[0].lrg_hi))
+		return -EINVAL;
+	nid = (struct m0_lnet_nid){ .ln_type = range.lnr_type };
+	if (range.lnr_nets_nr == 1)
+		nid.ln_num = (uint16_t)range.lnr_ranges[0].lrg_lo;
+	parts_expand(&exp, &nid, &range, 0);
+	return exp.lxp_rc;
+}
+
+static int expand_say(struct lst_out *o, const char *word, int rc)
+{
+	if (rc == -EAFNOSUPPORT)
+		fprintf(o->lso_err,
+			"%s: a Lustre node cannot be told of IPv6 addresses; "
+			"our nodes can, in a session of a node whose first NID "
+			"has one\n",
+			word);
+	else if (rc == -EINVAL)
+		fprintf(o->lso_err,
+			"'%s' is not accepted; accepted: the name of a group, "
+			"or NIDs as 10.0.0.1@tcp or 10.0.0.[1-4,7]@tcp1\n",
+			word);
+	else
+		return fail(o, word, rc);
+	return TOOL_FAILED;
+}
+
+/* -- joining and leaving --------------------------------------------------- */
+
+/** Makes the session at nodes that do not have it. @return the exit code. */
+static int nodes_join(struct lst_session *s, const struct lst_group *group,
+		      unsigned from, uint32_t timeout, struct lst_out *o)
+{
+	unsigned           nr = group->lgp_nodes_nr - from;
+	unsigned          *nodes = calloc(nr + 1, sizeof *nodes);
+	struct m0_st_msg  *msgs = calloc(nr + 1, sizeof *msgs);
+	struct m0_st_call *calls = NULL;
+	struct m0_st_msg   msg = lst_msg(s, M0_ST_MKSN);
+	unsigned           i;
+	unsigned           new_nr = 0;
+	int                bad = -ENOMEM;
+
+	msg.smg_force = s->lsn_force;
+	memcpy(msg.smg_name, s->lsn_name, sizeof msg.smg_name);
+	for (i = 0; nodes != NULL && msgs != NULL && i < nr; ++i) {
+		unsigned at = group->lgp_nodes[from + i];
+
+		if (s->lsn_nodes[at].lcn_state == LST_ACTIVE)
+			continue;
+		nodes[new_nr] = at;
+		msgs[new_nr++] = msg;
+	}
+	if (nodes != NULL && msgs != NULL)
+		bad = lst_calls(s, nodes, new_nr, msgs, timeout, &calls);
+	for (i = 0; bad > 0 && i < new_nr; ++i)
+		if (calls[i].scl_rc != 0 || calls[i].scl_reply.smg_status != 0)
+			lst_call_say(s, &calls[i], "Session was not created",
+				     o->lso_err);
+	free(calls);
+	free(nodes);
+	free(msgs);
+	return bad == 0 ? TOOL_OK : TOOL_FAILED;
+}
+
+static int nodes_leave(struct lst_session *s, struct lst_out *o)
+{
+	unsigned          *nodes = calloc(LST_NODES_MAX, sizeof *nodes);
+	struct m0_st_msg  *msgs = calloc(LST_NODES_MAX, sizeof *msgs);
+	struct m0_st_call *calls = NULL;
+	unsigned           nr = 0;
+	unsigned           i;
+	int                bad = -ENOMEM;
+
+	for (i = 0; nodes != NULL && msgs != NULL && i < s->lsn_nodes_nr; ++i) {
+		if (s->lsn_nodes[i].lcn_state != LST_ACTIVE)
+			continue;
+		nodes[nr] = i;
+		msgs[nr++] = lst_msg(s, M0_ST_RMSN);
+	}
+	if (nodes != NULL && msgs != NULL)
+		bad = lst_calls(s, nodes, nr, msgs, 0, &calls);
+	for (i = 0; bad > 0 && i < nr; ++i)
+		if (calls[i].scl_rc != 0 || calls[i].scl_reply.smg_status != 0)
+			lst_call_say(s, &calls[i], "Session was not ended",
+				     o->lso_err);
+	free(calls);
+	free(nodes);
+	free(msgs);
+	return bad == 0 ? TOOL_OK : TOOL_FAILED;
+}
+
+/* -- verbs ----------------------------------------------------------------- */
+
+static bool words_check(struct lst_args *a, struct lst_out *o, unsigned min,
+			const char *usage)
+{
+	if (a->lsa_words_nr >= min)
+		return true;
+	fprintf(o->lso_err, "Usage: colibri lst %s\n", usage);
+	return false;
+}
+
+int lst_show_session(struct lst_session *s, struct lst_args *a,
+		     struct lst_out *o)
+{
+	char           nid[M0_LNET_NIDSTR_SIZE];
+	unsigned       nr = 0;
+	unsigned       i;
+	struct json_t *tree;
+
+	for (i = 0; i < s->lsn_nodes_nr; ++i)
+		nr += s->lsn_nodes[i].lcn_groups_nr > 0;
+	(void)m0_lnet_nid_print(&s->lsn_nid, nid, sizeof nid);
+	if (!a->lsa_json) {
+		fprintf(o->lso_out,
+			"%s ID: %" PRIu64 "@%s, KEY: %s FEATURES: %x NODES: %u\n",
+			s->lsn_name, s->lsn_sid.sid_stamp, nid, s->lsn_key,
+			s->lsn_feats, nr);
+		return TOOL_OK;
+	}
+	tree = jout_alloc();
+	jout_str(tree, "name", s->lsn_name);
+	jout_num(tree, "stamp", s->lsn_sid.sid_stamp);
+	jout_str(tree, "nid", nid);
+	jout_str(tree, "key", s->lsn_key);
+	jout_num(tree, "features", s->lsn_feats);
+	jout_num(tree, "nodes", nr);
+	(void)jout_print(tree, o->lso_out);
+	jout_free(tree);
+	return TOOL_OK;
+}
+
+int lst_end_session(struct lst_session *s, struct lst_args *a,
+		    struct lst_out *o)
+{
+	int rc = nodes_leave(s, o);
+
+	(void)a;
+	s->lsn_ended = true;
+	return rc;
+}
+
+int lst_add_group(struct lst_session *s, struct lst_args *a, struct lst_out *o)
+{
+	struct lst_group *group;
+	unsigned          i;
+	int               rc = 0;
+
+	if (!words_check(a, o, 2, "add_group NAME NIDS..."))
+		return TOOL_USAGE;
+	if (strlen(a->lsa_words[0]) >= LST_NAME_BYTES)
+		return fail(o, "Failed to add group", -ENAMETOOLONG);
+	if (lst_group_find(s, a->lsa_words[0]) != NULL)
+		return fail(o, "Failed to add group", -EEXIST);
+	if (s->lsn_groups_nr == LST_GROUPS_MAX ||
+	    (group = calloc(1, sizeof *group)) == NULL)
+		return fail(o, "Failed to add group", -ENOMEM);
+	snprintf(group->lgp_name, LST_NAME_BYTES, "%s", a->lsa_words[0]);
+	for (i = 1; rc == 0 && i < a->lsa_words_nr; ++i) {
+		rc = words_expand(s, group, a->lsa_words[i]);
+		if (rc != 0) {
+			free(group);
+			return expand_say(o, a->lsa_words[i], rc);
+		}
+	}
+	for (i = 0; i < group->lgp_nodes_nr; ++i)
+		++s->lsn_nodes[group->lgp_nodes[i]].lcn_groups_nr;
+	s->lsn_groups[s->lsn_groups_nr++] = group;
+	rc = nodes_join(s, group, 0, a->lsa_timeout, o);
+	for (i = 1; rc == TOOL_OK && i < a->lsa_words_nr; ++i)
+		fprintf(o->lso_out, "%s are added to session\n",
+			a->lsa_words[i]);
+	return rc;
+}
+
+static void group_del(struct lst_session *s, struct lst_group *group)
+{
+	unsigned i;
+
+	for (i = 0; i < group->lgp_nodes_nr; ++i)
+		--s->lsn_nodes[group->lgp_nodes[i]].lcn_groups_nr;
+	for (i = 0; s->lsn_groups[i] != group; ++i)
+		;
+	memmove(&s->lsn_groups[i], &s->lsn_groups[i + 1],
+		(--s->lsn_groups_nr - i) * sizeof s->lsn_groups[0]);
+	free(group);
+}
+
+int lst_del_group(struct lst_session *s, struct lst_args *a, struct lst_out *o)
+{
+	struct lst_group *group;
+
+	if (!words_check(a, o, 1, "del_group NAME"))
+		return TOOL_USAGE;
+	group = lst_group_find(s, a->lsa_words[0]);
+	if (group == NULL)
+		return fail(o, "Failed to delete group", -ENOENT);
+	if (group->lgp_tests_nr > 0)
+		return fail(o, "Failed to delete group", -EBUSY);
+	/* Tests name groups by number. */
+	if (s->lsn_tests_nr > 0)
+		return fail(o, "Failed to delete group", -EBUSY);
+	group_del(s, group);
+	fprintf(o->lso_out, "Group is deleted\n");
+	return TOOL_OK;
+}
+
+/** Takes out nodes in a state of `states`, and those of `remove`. */
+static void group_clean(struct lst_session *s, struct lst_group *group,
+			unsigned states, const struct lst_group *remove)
+{
+	unsigned i;
+	unsigned j;
+	unsigned kept = 0;
+
+	for (i = 0; i < group->lgp_nodes_nr; ++i) {
+		struct lst_node *node = &s->lsn_nodes[group->lgp_nodes[i]];
+		bool             out = (node->lcn_state & states) != 0;
+
+		for (j = 0; remove != NULL && j < remove->lgp_nodes_nr; ++j)
+			out |= remove->lgp_nodes[j] == group->lgp_nodes[i];
+		if (out)
+			--node->lcn_groups_nr;
+		else
+			group->lgp_nodes[kept++] = group->lgp_nodes[i];
+	}
+	group->lgp_nodes_nr = kept;
+}
+
+int lst_update_group(struct lst_session *s, struct lst_args *a,
+		     struct lst_out *o)
+{
+	struct lst_group *group;
+	struct lst_group *remove = NULL;
+	int               rc = 0;
+
+	if (!words_check(a, o, 1,
+			 "update_group NAME --refresh | --remove NIDS | "
+			 "--clean --active|--busy|--down|--unknown"))
+		return TOOL_USAGE;
+	group = lst_group_find(s, a->lsa_words[0]);
+	if (group == NULL)
+		return fail(o, "Failed to update group", -ENOENT);
+	if (a->lsa_refresh)
+		return nodes_join(s, group, 0, a->lsa_timeout, o);
+	if (group->lgp_tests_nr > 0)
+		return fail(o, "Failed to update group", -EBUSY);
+	if (a->lsa_remove != NULL) {
+		remove = calloc(1, sizeof *remove);
+		if (remove == NULL)
+			return fail(o, "Failed to update group", -ENOMEM);
+		rc = words_expand(s, remove, a->lsa_remove);
+		if (rc != 0) {
+			free(remove);
+			return expand_say(o, a->lsa_remove, rc);
+		}
+	}
+	group_clean(s, group, a->lsa_clean ? a->lsa_states : 0, remove);
+	free(remove);
+	fprintf(o->lso_out, "Group is updated\n");
+	return TOOL_OK;
+}
+
+static void nodes_list(struct lst_session *s, const struct lst_group *group,
+		       unsigned states, struct lst_out *o)
+{
+	char     text[M0_LNET_NIDSTR_SIZE];
+	unsigned nr = 0;
+	unsigned i;
+
+	fprintf(o->lso_out, "Group [ %s ]\n", group->lgp_name);
+	for (i = 0; i < group->lgp_nodes_nr; ++i) {
+		const struct lst_node *node =
+			&s->lsn_nodes[group->lgp_nodes[i]];
+
+		if ((node->lcn_state & states) == 0)
+			continue;
+		++nr;
+		fprintf(o->lso_out, "\t%s: %s\n",
+			m0_lnet_id_print(&node->lcn_id, text, sizeof text),
+			lst_state_name(node->lcn_state));
+	}
+	if (nr == 0)
+		fprintf(o->lso_out, "No nodes found [ %s ]\n", group->lgp_name);
+	else
+		fprintf(o->lso_out, "Total %u nodes [ %s ]\n", nr,
+			group->lgp_name);
+}
+
+static void groups_json(struct lst_session *s, struct lst_out *o)
+{
+	char           text[M0_LNET_NIDSTR_SIZE];
+	struct json_t *tree = jout_alloc();
+	struct json_t *list = jout_array(tree, "groups");
+	unsigned       i;
+	unsigned       j;
+
+	for (i = 0; i < s->lsn_groups_nr; ++i) {
+		const struct lst_group *group = s->lsn_groups[i];
+		struct json_t          *item = jout_append(list);
+		struct json_t          *nodes;
+
+		jout_str(item, "name", group->lgp_name);
+		nodes = jout_array(item, "nodes");
+		for (j = 0; j < group->lgp_nodes_nr; ++j) {
+			const struct lst_node *node =
+				&s->lsn_nodes[group->lgp_nodes[j]];
+			struct json_t *one = jout_append(nodes);
+
+			jout_str(one, "id",
+				 m0_lnet_id_print(&node->lcn_id, text,
+						  sizeof text));
+			jout_str(one, "state", lst_state_name(node->lcn_state));
+		}
+	}
+	(void)jout_print(tree, o->lso_out);
+	jout_free(tree);
+}
+
+int lst_list_group(struct lst_session *s, struct lst_args *a, struct lst_out *o)
+{
+	unsigned counts[5];
+	unsigned i;
+
+	if (a->lsa_json) {
+		groups_json(s, o);
+		return TOOL_OK;
+	}
+	if (a->lsa_words_nr == 0) {
+		for (i = 0; i < s->lsn_groups_nr; ++i)
+			fprintf(o->lso_out, "%u) %s\n", i + 1,
+				s->lsn_groups[i]->lgp_name);
+		fprintf(o->lso_out, "Total %u groups\n", s->lsn_groups_nr);
+		return TOOL_OK;
+	}
+	fputs(head, o->lso_out);
+	for (i = 0; i < a->lsa_words_nr; ++i) {
+		const struct lst_group *group =
+			lst_group_find(s, a->lsa_words[i]);
+
+		if (group == NULL)
+			return fail(o, a->lsa_words[i], -ENOENT);
+		if (a->lsa_states != 0 || a->lsa_all) {
+			nodes_list(s, group, a->lsa_all ? 15 : a->lsa_states,
+				   o);
+			continue;
+		}
+		lst_count(s, group->lgp_nodes, group->lgp_nodes_nr, counts);
+		fprintf(o->lso_out, "\t%u\t%u\t%u\t%u\t%u\t%s\n", counts[0],
+			counts[1], counts[2], counts[3], counts[4],
+			group->lgp_name);
+	}
+	return TOOL_OK;
+}
+
+int lst_ping(struct lst_session *s, struct lst_args *a, struct lst_out *o)
+{
+	struct lst_group   all = { .lgp_nodes_nr = 0 };
+	struct lst_group  *group = &all;
+	struct m0_st_msg  *msgs;
+	struct m0_st_call *calls = NULL;
+	char               text[M0_LNET_NIDSTR_SIZE];
+	char               nid[M0_LNET_NIDSTR_SIZE];
+	struct m0_lnet_nid owner;
+	unsigned           i;
+	int                bad = -ENOMEM;
+
+	for (i = 0; i < s->lsn_nodes_nr; ++i)
+		all.lgp_nodes[all.lgp_nodes_nr++] = i;
+	if (a->lsa_group != NULL)
+		group = lst_group_find(s, a->lsa_group);
+	if (group == NULL)
+		return fail(o, "Failed to ping", -ENOENT);
+	msgs = calloc(group->lgp_nodes_nr + 1, sizeof *msgs);
+	for (i = 0; msgs != NULL && i < group->lgp_nodes_nr; ++i)
+		msgs[i] = lst_msg(s, M0_ST_DEBUG);
+	if (msgs != NULL)
+		bad = lst_calls(s, group->lgp_nodes, group->lgp_nodes_nr, msgs,
+				a->lsa_timeout, &calls);
+	free(msgs);
+	for (i = 0; bad >= 0 && i < group->lgp_nodes_nr; ++i) {
+		const struct lst_node  *node = &s->lsn_nodes[group->lgp_nodes[i]];
+		const struct m0_st_msg *rep = &calls[i].scl_reply;
+		bool has = calls[i].scl_rc == 0 && rep->smg_status == 0 &&
+			   m0_lnet_nid_from4(&owner, rep->smg_sid.sid_nid4) == 0;
+
+		fprintf(o->lso_out, "\t%s: %s [session: %s id: %s]\n",
+			m0_lnet_id_print(&node->lcn_id, text, sizeof text),
+			lst_state_name(node->lcn_state),
+			has ? rep->smg_name : "<NULL>",
+			has ? m0_lnet_nid_print(&owner, nid, sizeof nid)
+			    : "<?>");
+	}
+	free(calls);
+	return bad == 0 ? TOOL_OK : TOOL_FAILED;
+}
