@@ -115,6 +115,10 @@ struct m0_lnd_rx {
 	/** Set by the engine, at any time, before ldo_rx_cancel: discard
 	 * everything that is still to come. */
 	bool lr_cancelled;
+	/** Set by the driver, false before lu_rx_begin: a peer may write to the
+	 * memory of lr_payload until lu_rx_done, which follows in bounded time
+	 * after lr_cancelled. The engine keeps the memory until then. */
+	bool lr_offered;
 	/** Set by the engine in lu_rx_begin, if the driver has ldo_rx_release:
 	 * the message is a GET whose REPLY will name this object (ltx_answers).
 	 * The driver keeps the object until ldo_rx_release. */

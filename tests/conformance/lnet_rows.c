@@ -9,7 +9,10 @@
 #include <sys/ioctl.h>
 
 #include "lib/io_hook.h"
+#include "lnd/o2ib/o2ib.h"
+#include "lnd/table/lnd_table.h"
 #include "sim/net/sim_raw.h"
+#include "sim/net/sim_rdma.h"
 
 #include "m0/lnet.h"
 #include "m0/xlnet.h"
@@ -35,6 +38,7 @@ struct io_hook *lnet_hook;
 
 static bool     same_host;
 static unsigned lanes_nr;
+static bool     is_o2ib;
 
 static const char *const lo_addrs[] = { "127.0.0.1" };
 static const char *const tcp4_addrs[] = { "127.0.0.1", "127.0.0.2" };
@@ -76,7 +80,7 @@ static void cfg_fill(struct m0_lnet_cfg *cfg, const char *addr)
 	char why[M0_LNET_WHY_BYTES];
 
 	m0_lnet_cfg_default(cfg);
-	snprintf(text, sizeof text, "tcp(%s)", addr);
+	snprintf(text, sizeof text, is_o2ib ? "o2ib(%s)" : "tcp(%s)", addr);
 	CF_EQ(m0_lnet_cfg_networks(cfg, text, why), 0, "%s", why);
 	cfg->lc_inline = true;
 	cfg->lc_port = (uint16_t)(20000 + (unsigned)getpid() % 12000);
@@ -99,8 +103,16 @@ static void sim_begin(void)
 		.ssc_jitter_ns = 5 * 1000,
 		.ssc_piece_bytes_max = 60000,
 	};
+	static const struct m0_sim_rdma_cfg rdma_cfg = {
+		.srd_latency_ns = 5 * 1000,
+		.srd_jitter_ns = 5 * 1000,
+		.srd_retry_ns = 100 * M0_TIME_ONE_MSEC,
+		.srd_draws = true,
+	};
 
 	m0_sim_net_init(cf__sim(), &cfg);
+	if (is_o2ib)
+		m0_sim_rdma_init(&rdma_cfg);
 }
 
 static void nodes_begin(const char *const *addrs, unsigned nr, bool attached)
@@ -147,6 +159,8 @@ void lnet_end(void)
 		m0_lnet_close(nodes[nodes_nr]);
 	}
 	attach_daemons_end();
+	if (is_o2ib)
+		m0_sim_rdma_fini();
 	if (cf.c_sim)
 		m0_sim_net_fini();
 }
@@ -196,6 +210,36 @@ void lnet_tcp4_addr(char *ret, unsigned nr)
 void lnet_tcp4_spelling(char *ret, unsigned nr)
 {
 	addr_put(ret, nr % 2 ? "127.0.0.1@tcp0" : "127.0.0.2@tcp0", nr);
+}
+
+/* ----------------------------------------------------------------- o2ib -- */
+
+void lnet_o2ib_begin(void)
+{
+	CF_TRUE(cf.c_sim, "row lnet-o2ib has no device but the simulator's");
+	if (m0_lnd_row_of(M0_LNET_TYPE_O2IB) == NULL)
+		m0_lnd_row_add(&m0_o2ib_row);
+	is_o2ib = true;
+	nodes_begin(tcp4_addrs, 2, false);
+}
+
+void lnet_o2ib_end(void)
+{
+	unsigned rnr_nr = m0_sim_rdma_rnr_nr();
+
+	lnet_end();
+	is_o2ib = false;
+	CF_EQ(rnr_nr, 0, "messages without a receive");
+}
+
+void lnet_o2ib_addr(char *ret, unsigned nr)
+{
+	addr_put(ret, nr % 2 ? "127.0.0.1@o2ib" : "127.0.0.2@o2ib", nr);
+}
+
+void lnet_o2ib_spelling(char *ret, unsigned nr)
+{
+	addr_put(ret, nr % 2 ? "127.0.0.1@o2ib0" : "127.0.0.2@o2ib0", nr);
 }
 
 /* ----------------------------------------------------------------- host -- */

@@ -12,6 +12,11 @@ void lnet_tcp4_begin(void);
 void lnet_tcp4_addr(char *ret, unsigned nr);
 void lnet_tcp4_spelling(char *ret, unsigned nr);
 /** Two nodes again, through shared memory. */
+/* Over net o2ib, in the simulator alone. */
+void lnet_o2ib_begin(void);
+void lnet_o2ib_end(void);
+void lnet_o2ib_addr(char *ret, unsigned nr);
+void lnet_o2ib_spelling(char *ret, unsigned nr);
 void lnet_host_begin(void);
 void lnet_host_end(void);
 /** As tcp4, with threads that move payloads. */

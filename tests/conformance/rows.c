@@ -129,6 +129,15 @@ const struct cf_row cf_rows[] = {
 		LNET_ROW,
 	},
 	{
+		.r_name = "lnet-o2ib",
+		.r_addr = lnet_o2ib_addr,
+		.r_spelling = lnet_o2ib_spelling,
+		.r_begin = lnet_o2ib_begin,
+		.r_end = lnet_o2ib_end,
+		.r_turn = lnet_turn,
+		LNET_ROW,
+	},
+	{
 		.r_name = "lnet-host",
 		.r_addr = lnet_tcp4_addr,
 		.r_spelling = lnet_tcp4_spelling,

@@ -247,6 +247,16 @@ static void reject(const struct m0_o2ib_self *self,
 	answer->ibn_nr = m0_o2ib__reject_encode(&rej, answer->ibn_bytes);
 }
 
+void m0_o2ib__conn_reject(const struct m0_o2ib_self *self,
+			  enum m0_o2ib_reason        reason,
+			  struct m0_o2ib_answer     *answer)
+{
+	(void)m0_o2ib__refuse(&answer->ibn_why, M0_O2IB_FIELD_NONE,
+			      "no room for a connection");
+	answer->ibn_why.ibw_field = M0_O2IB_FIELD_TYPE;
+	reject(self, answer, reason, true);
+}
+
 bool m0_o2ib__conn_incoming(const struct m0_o2ib_self *self, const void *bytes,
 			    size_t nr, struct m0_o2ib_hdr *hdr,
 			    struct m0_o2ib_answer *answer)

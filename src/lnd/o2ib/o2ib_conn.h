@@ -107,6 +107,11 @@ void m0_o2ib__conn_answer(const struct m0_o2ib_self *self,
 			  const struct m0_o2ib_hdr  *hdr,
 			  struct m0_o2ib_answer     *answer);
 
+/** Rejects a request for another reason, ours. */
+void m0_o2ib__conn_reject(const struct m0_o2ib_self *self,
+			  enum m0_o2ib_reason        reason,
+			  struct m0_o2ib_answer     *answer);
+
 /**
  * Does a message of a connection with `peer` name both of us?
  * @retval -ESTALE  another run of either.

@@ -54,6 +54,12 @@ bool m0_o2ib__credits_reserve(struct m0_o2ib_credits *cr)
 	return true;
 }
 
+void m0_o2ib__credits_unreserve(struct m0_o2ib_credits *cr)
+{
+	++cr->ibc_reserved;
+	M0_POST(credits_invariant(cr));
+}
+
 bool m0_o2ib__credits_may_send(const struct m0_o2ib_credits *cr, uint8_t type)
 {
 	if (type == M0_O2IB_NOOP)

@@ -45,6 +45,8 @@ uint16_t m0_o2ib__credits_bufs(const struct m0_o2ib_credits *credits);
 /** Takes the slot for the answer to a PUT_REQ or GET_REQ. @return false if all
  * are in use: the request must wait. */
 bool m0_o2ib__credits_reserve(struct m0_o2ib_credits *credits);
+/** Gives the slot of a request back that will not be sent. */
+void m0_o2ib__credits_unreserve(struct m0_o2ib_credits *credits);
 /** May a message of `type` be sent now? A request must have its slot. */
 bool m0_o2ib__credits_may_send(const struct m0_o2ib_credits *credits,
 			       uint8_t                       type);

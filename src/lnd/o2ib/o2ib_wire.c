@@ -653,3 +653,32 @@ int m0_o2ib__done_decode(const struct m0_o2ib_hdr *hdr, const void *bytes,
 	M0_POST(m0_cursor_is_ok(&cur));
 	return 0;
 }
+
+/* -- peeks ------------------------------------------------------------------- */
+
+uint64_t m0_o2ib__cookie(const void *bytes)
+{
+	struct m0_cursor cur;
+
+	m0_cursor_init_const(&cur, bytes, sizeof(uint64_t));
+	return m0_cursor_get_le64(&cur);
+}
+
+enum {
+	/** Places in LNet's header. */
+	DEST_AT = 0,
+	KIND_AT = 24
+};
+
+enum m0_o2ib_lnet m0_o2ib__lnet_kind(const uint8_t *lnet_hdr)
+{
+	struct m0_cursor cur;
+
+	m0_cursor_init_const(&cur, lnet_hdr + KIND_AT, sizeof(uint32_t));
+	return m0_cursor_get_le32(&cur);
+}
+
+uint64_t m0_o2ib__lnet_dest(const uint8_t *lnet_hdr)
+{
+	return m0_o2ib__cookie(lnet_hdr + DEST_AT);
+}

@@ -266,6 +266,21 @@ size_t m0_o2ib__done_encode(const struct m0_o2ib_hdr  *hdr,
 int    m0_o2ib__done_decode(const struct m0_o2ib_hdr *hdr, const void *bytes,
 			    struct m0_o2ib_done *done, struct m0_o2ib_why *why);
 
+/** A cookie in a message: the peer's bytes, not swapped. */
+uint64_t m0_o2ib__cookie(const void *bytes);
+
+/** Kind of a message of LNet, by its header. */
+enum m0_o2ib_lnet {
+	M0_O2IB_LNET_ACK = 0,
+	M0_O2IB_LNET_PUT = 1,
+	M0_O2IB_LNET_GET = 2,
+	M0_O2IB_LNET_REPLY = 3
+};
+/** The kind that the LNet header of a message names; any number. */
+enum m0_o2ib_lnet m0_o2ib__lnet_kind(const uint8_t *lnet_hdr);
+/** The NID of the target. */
+uint64_t m0_o2ib__lnet_dest(const uint8_t *lnet_hdr);
+
 /**
  * The checksum of bytes, before that of 0 is replaced by 1. Kernels add bytes
  * as `char`, so that the sum depends on the machine: accept both, send none.

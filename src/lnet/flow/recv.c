@@ -732,6 +732,11 @@ void m0_lnet__rx_cancel(struct m0_lnet_msg *msg)
 void m0_lnet__rx_cut(struct m0_lnet_msg *msg, int status)
 {
 	M0_PRE(msg->msg_rx.mrx_lnd != NULL && status < 0);
+	/* A peer may write there: it ends by lu_rx_done. */
+	if (M0_UNLIKELY(msg->msg_rx.mrx_lnd->lr_offered)) {
+		msg->msg_rx.mrx_lnd->lr_cancelled = true;
+		return;
+	}
 	m0_lnet__rx_cancel(msg);
 	rx_end(msg, status);
 }

@@ -178,7 +178,8 @@ static void wire_notice(struct m0_sim_stream *stream, int nr)
 		m0_sim__raw_notice(end);
 }
 
-static bool is_cut(const struct m0_sim_host *from, const struct m0_sim_host *to)
+bool m0_sim__is_cut(const struct m0_sim_host *from,
+		    const struct m0_sim_host *to)
 {
 	return from->smh_down != SIM_UP || to->smh_down != SIM_UP ||
 	       m0_sim__net()->sin_cut[from->smh_index][to->smh_index];
@@ -193,7 +194,8 @@ static bool wire_has_links(const struct sim_wire *wire)
 static void end_hush(struct sim_end *end)
 {
 	m0_sim_stream_silence(m0_sim__stream(end), end->sie_nr,
-			      is_cut(end->sie_host, end_other(end)->sie_host) ||
+			      m0_sim__is_cut(end->sie_host,
+					     end_other(end)->sie_host) ||
 				      !wire_has_links(end->sie_wire));
 }
 
@@ -421,8 +423,8 @@ static void syn_fire(struct m0_sim_timer *timer)
 	else if (from->smh_down == SIM_UP &&
 		 to->sie_host->smh_down == SIM_KILLED)
 		syn_answer(wire, -ECONNREFUSED, latency);
-	else if (is_cut(from, to->sie_host) || is_cut(to->sie_host, from) ||
-		 !wire_has_links(wire))
+	else if (m0_sim__is_cut(from, to->sie_host) ||
+		 m0_sim__is_cut(to->sie_host, from) || !wire_has_links(wire))
 		syn_again(wire);
 	else if (listener == NULL)
 		syn_answer(wire, -ECONNREFUSED, latency);

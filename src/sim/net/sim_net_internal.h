@@ -182,6 +182,9 @@ struct sim_net *m0_sim__net(void);
 bool                m0_sim__addr_eq(const struct m0_host_addr *left,
 				    const struct m0_host_addr *right, bool ports);
 struct m0_sim_host *m0_sim__host_at(const struct m0_host_addr *addr);
+/** Does what one host sends to the other vanish? */
+bool m0_sim__is_cut(const struct m0_sim_host *from,
+		    const struct m0_sim_host *to);
 /** Returns true if the device that has the address is up. */
 bool                 m0_sim__link_is_up(const struct m0_host_addr *addr);
 struct sim_listener *m0_sim__listener_at(const struct m0_host_addr *addr);
