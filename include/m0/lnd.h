@@ -115,8 +115,8 @@ struct m0_lnd_rx {
 	/** Set by the engine, at any time, before ldo_rx_cancel: discard
 	 * everything that is still to come. */
 	bool lr_cancelled;
-	/** Set by the driver, false before lu_rx_begin: a peer may write to the
-	 * memory of lr_payload until lu_rx_done, which follows in bounded time
+	/** Set by the driver after lu_rx_begin, which clears it: a peer may write to
+	 * the memory of lr_payload until lu_rx_done, which follows in bounded time
 	 * after lr_cancelled. The engine keeps the memory until then. */
 	bool lr_offered;
 	/** Set by the engine in lu_rx_begin, if the driver has ldo_rx_release:

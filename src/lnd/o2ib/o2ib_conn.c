@@ -251,9 +251,8 @@ void m0_o2ib__conn_reject(const struct m0_o2ib_self *self,
 			  enum m0_o2ib_reason        reason,
 			  struct m0_o2ib_answer     *answer)
 {
-	(void)m0_o2ib__refuse(&answer->ibn_why, M0_O2IB_FIELD_NONE,
-			      "no room for a connection");
-	answer->ibn_why.ibw_field = M0_O2IB_FIELD_TYPE;
+	(void)m0_o2ib__refuse(&answer->ibn_why, M0_O2IB_FIELD_TYPE,
+			      "CONNREQ: refused, reason %d", (int)reason);
 	reject(self, answer, reason, true);
 }
 

@@ -89,7 +89,7 @@ struct m0_o2ib_port {
 	uint16_t ort_sges_max;
 	uint16_t ort_inline_max;
 	/** Name of the RDMA device, "" if unknown. */
-	char ort_device[32];
+	char  ort_device[32];
 	void *ort_priv;
 };
 

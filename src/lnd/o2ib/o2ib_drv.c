@@ -217,10 +217,10 @@ static void o2ib_ni_info(const struct m0_lnd_ni *lnd_ni,
 	info->ldi_conns_per_peer = 1;
 	info->ldi_timeout_ms = cfg->obn_timeout_ns / M0_TIME_ONE_MSEC;
 	info->ldi_keepalive_ms = cfg->obn_keepalive_ns / M0_TIME_ONE_MSEC;
-	info->ldi_reconnect_min_ms =
-		cfg->obn_reconnect_min_ns / M0_TIME_ONE_MSEC;
-	info->ldi_reconnect_max_ms =
-		cfg->obn_reconnect_max_ns / M0_TIME_ONE_MSEC;
+	info->ldi_reconnect_min_ms = cfg->obn_reconnect_min_ns /
+				     M0_TIME_ONE_MSEC;
+	info->ldi_reconnect_max_ms = cfg->obn_reconnect_max_ns /
+				     M0_TIME_ONE_MSEC;
 }
 
 /* -- memory of the application ------------------------------------------------------ */
@@ -272,7 +272,8 @@ static void offered_look(struct m0_o2ib__drv *drv)
 		struct m0_o2ib__ni *ni = xfer->oxf_ni;
 		m0_time_t           by;
 
-		if (!xfer->oxf_rx->orx_rx.lr_cancelled || xfer->oxf_is_cancelled)
+		if (!xfer->oxf_rx->orx_rx.lr_cancelled ||
+		    xfer->oxf_is_cancelled)
 			continue;
 		by = m0_time_add(m0_o2ib__now(drv),
 				 ni->oni_cfg.obn_cancel_grace_ns);
@@ -293,8 +294,8 @@ static void paused_look(struct m0_o2ib__drv *drv)
 	while (nr++ < M0_O2IB__RETRIES_MAX &&
 	       (link = m0_list_first(&list)) != NULL) {
 		m0_list_del(link);
-		m0_o2ib__paused_retry(m0_list_entry(
-			link, struct m0_o2ib__conn, ocn_pausing));
+		m0_o2ib__paused_retry(
+			m0_list_entry(link, struct m0_o2ib__conn, ocn_pausing));
 	}
 	m0_list_splice_tail(&list, &drv->odr_paused);
 	m0_list_splice_tail(&drv->odr_paused, &list);
@@ -309,8 +310,8 @@ static void dirty_flush(struct m0_o2ib__drv *drv)
 	m0_list_splice_tail(&list, &drv->odr_dirty);
 	while ((link = m0_list_first(&list)) != NULL) {
 		m0_list_del(link);
-		m0_o2ib__conn_flush(m0_list_entry(link, struct m0_o2ib__conn,
-						  ocn_dirty));
+		m0_o2ib__conn_flush(
+			m0_list_entry(link, struct m0_o2ib__conn, ocn_dirty));
 	}
 }
 
@@ -383,22 +384,16 @@ static void o2ib_fini(struct m0_lnd *lnd)
 	m0_free(drv);
 }
 
-#define OPS                                          \
-	.ldo_name = "o2ib",                          \
-	.ldo_type = M0_LNET_TYPE_O2IB,               \
-	.ldo_ni_start = o2ib_ni_start,               \
-	.ldo_ni_stop = o2ib_ni_stop,                 \
-	.ldo_xmit = m0_o2ib__xmit,                   \
-	.ldo_tx_cancel = m0_o2ib__tx_cancel,         \
-	.ldo_step = o2ib_step,                       \
-	.ldo_peer_drop = o2ib_peer_drop,             \
-	.ldo_ni_info = o2ib_ni_info,                 \
-	.ldo_rx_release = m0_o2ib__rx_release,       \
+#define OPS                                                                 \
+	.ldo_name = "o2ib", .ldo_type = M0_LNET_TYPE_O2IB,                  \
+	.ldo_ni_start = o2ib_ni_start, .ldo_ni_stop = o2ib_ni_stop,         \
+	.ldo_xmit = m0_o2ib__xmit, .ldo_tx_cancel = m0_o2ib__tx_cancel,     \
+	.ldo_step = o2ib_step, .ldo_peer_drop = o2ib_peer_drop,             \
+	.ldo_ni_info = o2ib_ni_info, .ldo_rx_release = m0_o2ib__rx_release, \
 	.ldo_fini = o2ib_fini
 
 static const struct m0_lnd_ops ops = { OPS };
-static const struct m0_lnd_ops ops_regions = { OPS,
-					       .ldo_mem_add = o2ib_mem_add,
+static const struct m0_lnd_ops ops_regions = { OPS, .ldo_mem_add = o2ib_mem_add,
 					       .ldo_mem_del = o2ib_mem_del };
 
 int m0_o2ib_create(struct m0_lnd **ret, const struct m0_o2ib_cfg *cfg,

@@ -214,9 +214,8 @@ static int get_req_decode(const struct m0_o2ib__rx *rx,
 	xfer->oxf_is_get = true;
 	xfer->oxf_conn = conn;
 	xfer->oxf_peer_cookie = in->oin_req.ibq_cookie;
-	if (rc == 0 &&
-	    m0_o2ib__lnet_dest(in->oin_req.ibq_lnet_hdr) !=
-		    conn->ocn_ni->oni_self.ibs_nid4)
+	if (rc == 0 && m0_o2ib__lnet_dest(in->oin_req.ibq_lnet_hdr) !=
+			       conn->ocn_ni->oni_self.ibs_nid4)
 		rc = m0_o2ib__refuse(why, M0_O2IB_FIELD_DST_NID,
 				     "GET_REQ: its target is not this node");
 	if (rc == 0)
@@ -254,8 +253,8 @@ static int decode(const struct m0_o2ib__rx *rx, const struct m0_o2ib_hdr *hdr,
 		in->oin_lnet_hdr = in->oin_imm.ibm_lnet_hdr;
 	} else {
 		rc = rx->orx_type == M0_O2IB_PUT_REQ
-			     ? m0_o2ib__put_req_decode(hdr, bytes,
-						       &in->oin_req, why)
+			     ? m0_o2ib__put_req_decode(hdr, bytes, &in->oin_req,
+						       why)
 			     : get_req_decode(rx, hdr, in, why);
 		in->oin_lnet_hdr = in->oin_req.ibq_lnet_hdr;
 	}
@@ -380,6 +379,10 @@ static int put_ack_in(struct m0_o2ib__conn *conn, const struct m0_o2ib_hdr *hdr,
 	xfer->oxf_peer_cookie = ack.ibk_dst_cookie;
 	rc = m0_o2ib__xfer_begin(xfer);
 	xfer->oxf_state = M0_O2IB__DONE;
+	if (!xfer->oxf_is_cancelled)
+		xfer->oxf_deadline =
+			m0_time_add(m0_o2ib__now(m0_o2ib__drv(conn)),
+				    conn->ocn_ni->oni_cfg.obn_timeout_ns);
 	(void)m0_o2ib__answer(conn, M0_O2IB_PUT_DONE, xfer,
 			      xfer->oxf_peer_cookie,
 			      rc == 0 ? (int32_t)xfer->oxf_desc.ibd_bytes : rc);
@@ -401,8 +404,7 @@ static int nak_in(struct m0_o2ib__conn *conn, const struct m0_o2ib_done *done,
 }
 
 static int put_done_in(struct m0_o2ib__conn      *conn,
-		       const struct m0_o2ib_done *done,
-		       struct m0_o2ib_why        *why)
+		       const struct m0_o2ib_done *done, struct m0_o2ib_why *why)
 {
 	struct m0_o2ib__xfer *xfer =
 		offered_find(&conn->ocn_sinks, done->ibe_cookie);

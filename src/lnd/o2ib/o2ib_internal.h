@@ -167,8 +167,8 @@ struct m0_o2ib__conn {
 	bool                     ocn_was_up;
 	int                      ocn_status;
 	/** While it is being made. */
-	m0_time_t              ocn_deadline;
-	struct m0_o2ib_params  ocn_params;
+	m0_time_t             ocn_deadline;
+	struct m0_o2ib_params ocn_params;
 	/** The peer's incarnation when it was made. */
 	uint64_t               ocn_stamp;
 	struct m0_o2ib_credits ocn_credits;
@@ -199,13 +199,13 @@ struct m0_o2ib__conn {
 };
 
 struct m0_o2ib__peer {
-	struct m0_hash_link   ope_hash;
-	struct m0_o2ib_peer   ope_wire;
-	struct m0_lnet_nid    ope_nid;
-	struct m0_o2ib__ni   *ope_ni;
-	struct m0_list        ope_conns;
+	struct m0_hash_link ope_hash;
+	struct m0_o2ib_peer ope_wire;
+	struct m0_lnet_nid  ope_nid;
+	struct m0_o2ib__ni *ope_ni;
+	struct m0_list      ope_conns;
 	/** With those that are dead and not yet buried. */
-	unsigned ope_conns_nr;
+	unsigned              ope_conns_nr;
 	struct m0_o2ib__conn *ope_asking;
 	/** Messages without a connection. */
 	struct m0_list ope_waiting;
@@ -258,7 +258,7 @@ struct m0_o2ib__drv {
 	struct m0_list                odr_regions;
 	struct m0_list                odr_dirty;
 	struct m0_list                odr_paused;
-	struct m0_list odr_offered;
+	struct m0_list                odr_offered;
 	/** Messages of the engine that have ended. */
 	struct m0_list odr_ended;
 	/** Conns that odu_over or the like has ended. */
@@ -271,7 +271,7 @@ struct m0_o2ib__drv {
 	struct m0_list odr_free_rxs;
 	unsigned       odr_conns_nr;
 	/** The chain that is being built. */
-	struct m0_o2ib_wr  odr_wrs[M0_O2IB_CHAIN_MAX];
+	struct m0_o2ib_wr odr_wrs[M0_O2IB_CHAIN_MAX];
 	/** Segments of each. */
 	struct m0_o2ib_seg odr_segs[M0_O2IB_CHAIN_MAX][M0_O2IB__SGES_MAX];
 	uint8_t odr_scratch[M0_O2IB_CHAIN_MAX][M0_O2IB__SCRATCH_BYTES];
@@ -285,8 +285,8 @@ static inline struct m0_o2ib__drv *m0_o2ib__drv_of(struct m0_lnd *lnd)
 {
 	return container_of(lnd, struct m0_o2ib__drv, odr_lnd);
 }
-static inline struct m0_o2ib__drv *
-m0_o2ib__drv(const struct m0_o2ib__conn *conn)
+static inline struct m0_o2ib__drv *m0_o2ib__drv(
+	const struct m0_o2ib__conn *conn)
 {
 	return conn->ocn_ni->oni_drv;
 }
@@ -302,8 +302,8 @@ void m0_o2ib__scan_by(struct m0_o2ib__ni *ni, m0_time_t at);
 
 struct m0_o2ib__msg *m0_o2ib__msg_get(struct m0_o2ib__drv *drv, uint8_t type);
 void m0_o2ib__msg_put(struct m0_o2ib__drv *drv, struct m0_o2ib__msg *msg);
-struct m0_o2ib__rx  *m0_o2ib__rx_get(struct m0_o2ib__ni *ni);
-void                 m0_o2ib__rx_put(struct m0_o2ib__rx *rx);
+struct m0_o2ib__rx   *m0_o2ib__rx_get(struct m0_o2ib__ni *ni);
+void                  m0_o2ib__rx_put(struct m0_o2ib__rx *rx);
 struct m0_o2ib__sbuf *m0_o2ib__sbuf_get(struct m0_o2ib__ni *ni);
 void m0_o2ib__sbuf_put(struct m0_o2ib__ni *ni, struct m0_o2ib__sbuf *sbuf);
 /** Sources get at most half of the memory: a sink, for which its peer waits, never
@@ -312,8 +312,8 @@ struct m0_o2ib__bounce *m0_o2ib__bounce_get(struct m0_o2ib__ni *ni,
 					    bool                is_sink);
 void m0_o2ib__bounce_put(struct m0_o2ib__ni *ni, struct m0_o2ib__bounce *bounce,
 			 bool is_sink);
-void                    m0_o2ib__memory_free(struct m0_o2ib__ni *ni);
-void                    m0_o2ib__pools_free(struct m0_o2ib__drv *drv);
+void m0_o2ib__memory_free(struct m0_o2ib__ni *ni);
+void m0_o2ib__pools_free(struct m0_o2ib__drv *drv);
 /** Gets a list's first record, or zeroed memory. */
 void *m0_o2ib__recycle(struct m0_list *list, size_t offset, size_t bytes);
 
@@ -409,8 +409,7 @@ void m0_o2ib__dead_bury(struct m0_o2ib__drv *drv);
 
 /** NULL: no memory. */
 struct m0_o2ib__peer *m0_o2ib__peer_get(struct m0_o2ib__ni *ni, uint64_t nid4);
-struct m0_o2ib__peer *m0_o2ib__peer_find(struct m0_o2ib__ni *ni,
-					 uint64_t            nid4);
+struct m0_o2ib__peer *m0_o2ib__peer_find(struct m0_o2ib__ni *ni, uint64_t nid4);
 /** Sends by a connection, or makes one. */
 void m0_o2ib__peer_send(struct m0_o2ib__peer *peer, struct m0_o2ib__msg *msg);
 /** A connection is up: what waits takes it. */

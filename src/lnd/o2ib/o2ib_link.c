@@ -9,7 +9,7 @@ enum {
 	O2IB_ADDR_BYTES = 4
 };
 
-static struct m0_o2ib__conn *conn_make(struct m0_o2ib__peer *peer,
+static struct m0_o2ib__conn *conn_make(struct m0_o2ib__peer    *peer,
 				       enum m0_o2ib__conn_state state)
 {
 	struct m0_o2ib__ni   *ni = peer->ope_ni;
@@ -21,10 +21,9 @@ static struct m0_o2ib__conn *conn_make(struct m0_o2ib__peer *peer,
 	conn->ocn_ni = ni;
 	conn->ocn_peer = peer;
 	conn->ocn_state = state;
-	conn->ocn_deadline =
-		m0_time_add(m0_o2ib__now(ni->oni_drv),
-			    2 * ni->oni_cfg.obn_resolve_ns +
-				    ni->oni_cfg.obn_connect_ns);
+	conn->ocn_deadline = m0_time_add(m0_o2ib__now(ni->oni_drv),
+					 2 * ni->oni_cfg.obn_resolve_ns +
+						 ni->oni_cfg.obn_connect_ns);
 	conn->ocn_sent_at = m0_o2ib__now(ni->oni_drv);
 	m0_list_link_init(&conn->ocn_link);
 	m0_list_link_init(&conn->ocn_dirty);
@@ -108,7 +107,8 @@ int m0_o2ib__conn_begin(struct m0_o2ib__peer *peer)
 	struct m0_o2ib__ni   *ni = peer->ope_ni;
 	struct m0_o2ib__drv  *drv = ni->oni_drv;
 	struct m0_host_addr   to = { .sa_bytes_nr = O2IB_ADDR_BYTES,
-				     .sa_port = (uint16_t)ni->oni_cfg.obn_service };
+				     .sa_port =
+					     (uint16_t)ni->oni_cfg.obn_service };
 	struct m0_o2ib_qp_cfg cfg =
 		qp_cfg(ni, peer->ope_wire.ibo_ask.ibp_queue_depth);
 	uint8_t               bytes[M0_O2IB_CONN_BYTES];
@@ -127,8 +127,8 @@ int m0_o2ib__conn_begin(struct m0_o2ib__peer *peer)
 				       ni->oni_cfg.obn_use_privileged_port
 					       ? M0_O2IB__PRIVILEGED_MAX
 					       : 0,
-				       &cfg,
-				       bytes, sizeof bytes, &conn->ocn_qp);
+				       &cfg, bytes, sizeof bytes,
+				       &conn->ocn_qp);
 	if (rc != 0) {
 		m0_o2ib__conn_failed(&peer->ope_wire);
 		conn_free(conn);
@@ -243,9 +243,9 @@ static void reject(struct m0_o2ib__ni *ni, struct m0_o2ib_request *request,
 }
 
 /** Accepts as decided. @return false: there is nothing to do it with. */
-static bool conn_accept(struct m0_o2ib__peer *peer,
-		   struct m0_o2ib_request *request,
-		   const struct m0_o2ib_answer *answer)
+static bool conn_accept(struct m0_o2ib__peer        *peer,
+			struct m0_o2ib_request      *request,
+			const struct m0_o2ib_answer *answer)
 {
 	struct m0_o2ib__ni   *ni = peer->ope_ni;
 	uint16_t              depth = answer->ibn_granted.ibp_queue_depth;
@@ -390,8 +390,8 @@ static void hungry_end(struct m0_o2ib__conn *conn, struct m0_list *hungry)
 	struct m0_o2ib__xfer *xfer;
 	struct m0_o2ib__xfer *after;
 
-	m0_list_for_each_entry_safe(hungry, xfer, after,
-				    struct m0_o2ib__xfer, oxf_link) {
+	m0_list_for_each_entry_safe(hungry, xfer, after, struct m0_o2ib__xfer,
+				    oxf_link) {
 		if (xfer->oxf_conn != conn)
 			continue;
 		if (xfer->oxf_is_sink)

@@ -46,6 +46,9 @@ void m0_o2ib__msg_queue(struct m0_o2ib__conn *conn, struct m0_o2ib__msg *msg)
 	msg->oms_conn = conn;
 	msg->oms_has_slot = false;
 	m0_list_add_tail(list, &msg->oms_link);
+	m0_o2ib__scan_by(conn->ocn_ni,
+			 m0_time_add(conn->ocn_progress_at,
+				     conn->ocn_ni->oni_cfg.obn_timeout_ns));
 	m0_o2ib__conn_dirty(conn);
 }
 
@@ -95,8 +98,7 @@ static void chain_post(struct chain *chain)
 	chain_sign(chain);
 	conn->ocn_sent_at = m0_o2ib__now(drv);
 	/* On failure the provider reports the connection broken. */
-	(void)drv->odr_ops->odo_post(conn->ocn_qp, drv->odr_wrs,
-				     chain->och_nr);
+	(void)drv->odr_ops->odo_post(conn->ocn_qp, drv->odr_wrs, chain->och_nr);
 	chain->och_nr = 0;
 }
 
@@ -116,8 +118,7 @@ static struct m0_o2ib_wr *chain_room(struct chain *chain)
 static void chain_add(struct chain *chain)
 {
 	struct m0_o2ib__conn *conn = chain->och_conn;
-	struct m0_o2ib_wr    *wr =
-		&m0_o2ib__drv(conn)->odr_wrs[chain->och_nr++];
+	struct m0_o2ib_wr *wr = &m0_o2ib__drv(conn)->odr_wrs[chain->och_nr++];
 
 	wr->owr_id = conn->ocn_staged_nr++;
 	++conn->ocn_unsignalled_nr;
@@ -156,9 +157,9 @@ static void immediate_put(const struct m0_o2ib__msg *msg,
 
 	(void)m0_o2ib__immediate_encode(
 		hdr,
-		&(struct m0_o2ib_immediate){ .ibm_lnet_hdr = lnet_hdr,
-					     .ibm_payload_bytes =
-						     (uint32_t)nr },
+		&(struct m0_o2ib_immediate){
+			.ibm_lnet_hdr = lnet_hdr,
+			.ibm_payload_bytes = (uint32_t)nr },
 		buf, bytes);
 	if (nr > 0)
 		m0_bufvec_copy_at(&flat, 0, pl->lpy_vec, pl->lpy_offset, nr);
@@ -191,9 +192,8 @@ static void ack_put(const struct m0_o2ib__msg *msg,
 static void done_put(const struct m0_o2ib__msg *msg,
 		     const struct m0_o2ib_hdr *hdr, uint8_t *buf, size_t bytes)
 {
-	uint64_t sink = msg->oms_xfer == NULL
-				? 0
-				: msg->oms_xfer->oxf_desc.ibd_bytes;
+	uint64_t sink =
+		msg->oms_xfer == NULL ? 0 : msg->oms_xfer->oxf_desc.ibd_bytes;
 
 	(void)m0_o2ib__done_encode(
 		hdr,
@@ -253,6 +253,7 @@ static void request_left(struct m0_o2ib__msg *msg)
 					 conn->ocn_ni->oni_cfg.obn_timeout_ns);
 	m0_list_add_tail(&conn->ocn_asked, &xfer->oxf_link);
 	msg->oms_xfer = NULL;
+	m0_o2ib__scan_by(conn->ocn_ni, xfer->oxf_deadline);
 }
 
 /** Has the engine encode its header. @return false: it cannot; the message has
@@ -295,6 +296,7 @@ static void msg_left(struct chain *chain, struct m0_o2ib__msg *msg)
 			? M0_TIME_NEVER
 			: m0_time_add(m0_o2ib__now(m0_o2ib__drv(conn)),
 				      conn->ocn_ni->oni_cfg.obn_timeout_ns);
+	m0_o2ib__scan_by(conn->ocn_ni, msg->oms_deadline);
 	msg->oms_place = M0_O2IB__POSTED;
 	msg->oms_seq = conn->ocn_staged_nr;
 	m0_list_move_tail(&conn->ocn_posted, &msg->oms_link);
@@ -359,8 +361,8 @@ static bool writes_stage(struct chain *chain, struct m0_o2ib__msg *msg)
 {
 	struct m0_o2ib__xfer *xfer = msg->oms_xfer;
 	struct m0_o2ib__drv  *drv = m0_o2ib__drv(chain->och_conn);
-	unsigned              sges = (unsigned)min64u(
-		chain->och_conn->ocn_qp->oqp_sges_max, M0_O2IB__SGES_MAX);
+	unsigned sges = (unsigned)min64u(chain->och_conn->ocn_qp->oqp_sges_max,
+					 M0_O2IB__SGES_MAX);
 
 	while (xfer->oxf_left > 0) {
 		struct m0_o2ib_wr *wr = chain_room(chain);
@@ -380,8 +382,9 @@ static struct m0_o2ib__msg *first(const struct m0_list *list)
 {
 	struct m0_list_link *link = m0_list_first(list);
 
-	return link == NULL ? NULL
-			    : m0_list_entry(link, struct m0_o2ib__msg, oms_link);
+	return link == NULL
+		       ? NULL
+		       : m0_list_entry(link, struct m0_o2ib__msg, oms_link);
 }
 
 /** Requests get a slot for their answer, and wait for a credit then. */
@@ -398,8 +401,8 @@ static void slots_take(struct m0_o2ib__conn *conn)
 
 static void noop_add(struct m0_o2ib__conn *conn)
 {
-	m0_time_t keep = conn->ocn_ni->oni_cfg.obn_keepalive_ns;
-	m0_time_t now = m0_o2ib__now(m0_o2ib__drv(conn));
+	m0_time_t              keep = conn->ocn_ni->oni_cfg.obn_keepalive_ns;
+	m0_time_t              now = m0_o2ib__now(m0_o2ib__drv(conn));
 	struct m0_o2ib_waiting waiting = {
 		.ibx_free = !m0_list_is_empty(&conn->ocn_free),
 		.ibx_credit = !m0_list_is_empty(&conn->ocn_credit),
@@ -418,9 +421,8 @@ static struct m0_o2ib__msg *next(struct m0_o2ib__conn *conn)
 
 	if (msg == NULL)
 		msg = first(&conn->ocn_credit);
-	return msg != NULL &&
-			       m0_o2ib__credits_may_send(&conn->ocn_credits,
-							 msg->oms_type)
+	return msg != NULL && m0_o2ib__credits_may_send(&conn->ocn_credits,
+							msg->oms_type)
 		       ? msg
 		       : NULL;
 }
@@ -517,7 +519,7 @@ void m0_o2ib__queues_return(struct m0_o2ib__conn *conn)
 
 void m0_o2ib__posted_end(struct m0_o2ib__conn *conn)
 {
-	enum m0_lnd_health health = m0_o2ib__health(conn->ocn_status, true);
+	enum m0_lnd_health   health = m0_o2ib__health(conn->ocn_status, true);
 	struct m0_o2ib__msg *msg;
 
 	while ((msg = first(&conn->ocn_posted)) != NULL) {
@@ -529,15 +531,15 @@ void m0_o2ib__posted_end(struct m0_o2ib__conn *conn)
 		m0_o2ib__msg_put(m0_o2ib__drv(conn), msg);
 	}
 	while (!m0_list_is_empty(&conn->ocn_asked)) {
-		struct m0_o2ib__xfer *xfer = m0_list_entry(
-			m0_list_first(&conn->ocn_asked), struct m0_o2ib__xfer,
-			oxf_link);
+		struct m0_o2ib__xfer *xfer =
+			m0_list_entry(m0_list_first(&conn->ocn_asked),
+				      struct m0_o2ib__xfer, oxf_link);
 
-		m0_o2ib__source_end(
-			xfer, conn->ocn_status,
-			conn->ocn_status == -ETIMEDOUT &&
-					xfer->oxf_state == M0_O2IB__OFFERED
-				? M0_LND_REMOTE_TIMEOUT
-				: health);
+		m0_o2ib__source_end(xfer, conn->ocn_status,
+				    conn->ocn_status == -ETIMEDOUT &&
+						    xfer->oxf_state ==
+							    M0_O2IB__OFFERED
+					    ? M0_LND_REMOTE_TIMEOUT
+					    : health);
 	}
 }

@@ -65,9 +65,15 @@ static bool is_coming(const struct m0_o2ib__peer *peer)
 
 void m0_o2ib__peer_try(struct m0_o2ib__peer *peer)
 {
-	struct m0_o2ib__ni *ni = peer->ope_ni;
-	int                 rc;
+	struct m0_o2ib__ni   *ni = peer->ope_ni;
+	struct m0_o2ib__conn *conn = conn_up(peer);
+	int                   rc;
 
+	/* Messages that another connection has returned take this one. */
+	if (conn != NULL && !m0_list_is_empty(&peer->ope_waiting)) {
+		m0_o2ib__peer_up(peer, conn);
+		return;
+	}
 	if (m0_list_is_empty(&peer->ope_waiting) || peer->ope_asking != NULL ||
 	    ni->oni_is_stopping || is_coming(peer))
 		return;
@@ -104,9 +110,9 @@ void m0_o2ib__peer_up(struct m0_o2ib__peer *peer, struct m0_o2ib__conn *conn)
 	peer->ope_retry_at = 0;
 	while ((link = m0_list_first(&peer->ope_waiting)) != NULL) {
 		m0_list_del(link);
-		m0_o2ib__msg_queue(conn, m0_list_entry(link,
-						       struct m0_o2ib__msg,
-						       oms_link));
+		m0_o2ib__msg_queue(conn,
+				   m0_list_entry(link, struct m0_o2ib__msg,
+						 oms_link));
 	}
 }
 
@@ -127,11 +133,10 @@ static void backoff(struct m0_o2ib__peer *peer)
 {
 	const struct m0_o2ib_net_cfg *cfg = &peer->ope_ni->oni_cfg;
 
-	peer->ope_backoff_ns =
-		peer->ope_backoff_ns == 0
-			? cfg->obn_reconnect_min_ns
-			: min64u(2 * peer->ope_backoff_ns,
-				 cfg->obn_reconnect_max_ns);
+	peer->ope_backoff_ns = peer->ope_backoff_ns == 0
+				       ? cfg->obn_reconnect_min_ns
+				       : min64u(2 * peer->ope_backoff_ns,
+						cfg->obn_reconnect_max_ns);
 	peer->ope_retry_at = m0_time_add(m0_o2ib__now(peer->ope_ni->oni_drv),
 					 peer->ope_backoff_ns);
 }
@@ -156,10 +161,10 @@ void m0_o2ib__peer_asked(struct m0_o2ib__peer *peer, bool retry,
 	struct m0_o2ib__drv *drv = peer->ope_ni->oni_drv;
 
 	if (retry)
-		peer->ope_retry_at = delay_ns == 0
-					     ? 0
-					     : m0_time_add(m0_o2ib__now(drv),
-							   delay_ns);
+		peer->ope_retry_at =
+			delay_ns == 0
+				? 0
+				: m0_time_add(m0_o2ib__now(drv), delay_ns);
 	else if (conn_up(peer) == NULL && !is_coming(peer))
 		give_up(peer, status);
 	/* At the next step, not from within this call. */
@@ -173,8 +178,7 @@ void m0_o2ib__peer_broken(struct m0_o2ib__peer *peer,
 		peer->ope_is_lost = true;
 		peer->ope_lost_status = conn->ocn_status;
 	}
-	m0_o2ib__scan_by(peer->ope_ni,
-			 m0_o2ib__now(peer->ope_ni->oni_drv));
+	m0_o2ib__scan_by(peer->ope_ni, m0_o2ib__now(peer->ope_ni->oni_drv));
 }
 
 void m0_o2ib__peer_check(struct m0_o2ib__peer *peer)
@@ -189,8 +193,7 @@ void m0_o2ib__peer_check(struct m0_o2ib__peer *peer)
 			lnd_ni, &peer->ope_nid, M0_LNET_PID_LUSTRE,
 			conn_up(peer) != NULL ? 0 : peer->ope_lost_status);
 	}
-	if (peer->ope_conns_nr > 0 ||
-	    !m0_list_is_empty(&peer->ope_waiting) ||
+	if (peer->ope_conns_nr > 0 || !m0_list_is_empty(&peer->ope_waiting) ||
 	    (m0_o2ib__now(ni->oni_drv) < peer->ope_retry_at &&
 	     !ni->oni_is_stopping))
 		return;

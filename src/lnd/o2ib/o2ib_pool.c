@@ -20,10 +20,9 @@ void *m0_o2ib__recycle(struct m0_list *list, size_t offset, size_t bytes)
 
 struct m0_o2ib__msg *m0_o2ib__msg_get(struct m0_o2ib__drv *drv, uint8_t type)
 {
-	struct m0_o2ib__msg *msg =
-		m0_o2ib__recycle(&drv->odr_free_msgs,
-				 offsetof(struct m0_o2ib__msg, oms_link),
-				 sizeof *msg);
+	struct m0_o2ib__msg *msg = m0_o2ib__recycle(
+		&drv->odr_free_msgs, offsetof(struct m0_o2ib__msg, oms_link),
+		sizeof *msg);
 
 	if (msg == NULL)
 		return NULL;
@@ -161,8 +160,8 @@ static struct m0_o2ib__bounce *bounce_make(struct m0_o2ib__ni *ni)
 	bounce->obb_mem.ome_bytes = M0_O2IB__BOUNCE_BYTES;
 	if (bounce->obb_mem.ome_addr == NULL ||
 	    drv->odr_ops->odo_mem_add(drv->odr_dev, &bounce->obb_mem) != 0) {
-		m0_free_aligned(bounce->obb_mem.ome_addr,
-				M0_O2IB__BOUNCE_BYTES, PAGE_SHIFT);
+		m0_free_aligned(bounce->obb_mem.ome_addr, M0_O2IB__BOUNCE_BYTES,
+				PAGE_SHIFT);
 		m0_free(bounce);
 		return NULL;
 	}
@@ -220,8 +219,8 @@ void m0_o2ib__memory_free(struct m0_o2ib__ni *ni)
 		m0_list_del(link);
 	while ((link = m0_list_first(&ni->oni_slabs)) != NULL) {
 		m0_list_del(link);
-		slab_free(ni, m0_list_entry(link, struct m0_o2ib__slab,
-					    osl_link));
+		slab_free(ni,
+			  m0_list_entry(link, struct m0_o2ib__slab, osl_link));
 	}
 	while ((link = m0_list_first(&ni->oni_bounces)) != NULL) {
 		m0_list_del(link);
@@ -246,5 +245,6 @@ void m0_o2ib__pools_free(struct m0_o2ib__drv *drv)
 		     offsetof(struct m0_o2ib__msg, oms_link));
 	records_free(&drv->odr_free_xfers,
 		     offsetof(struct m0_o2ib__xfer, oxf_link));
-	records_free(&drv->odr_free_rxs, offsetof(struct m0_o2ib__rx, orx_link));
+	records_free(&drv->odr_free_rxs,
+		     offsetof(struct m0_o2ib__rx, orx_link));
 }

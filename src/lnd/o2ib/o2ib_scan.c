@@ -17,8 +17,7 @@ static m0_time_t waiting_scan(struct m0_list *list, m0_time_t now)
 		}
 		m0_list_del(&msg->oms_link);
 		if (msg->oms_has_slot)
-			m0_o2ib__credits_unreserve(
-				&msg->oms_conn->ocn_credits);
+			m0_o2ib__credits_unreserve(&msg->oms_conn->ocn_credits);
 		m0_o2ib__msg_fail(msg, -ETIMEDOUT, M0_LND_LOCAL_TIMEOUT);
 	}
 	return at;
@@ -52,8 +51,8 @@ static m0_time_t up_scan(struct m0_o2ib__conn *conn, m0_time_t now)
 {
 	const struct m0_o2ib_net_cfg *cfg = &conn->ocn_ni->oni_cfg;
 	bool                          cancelled = false;
-	m0_time_t late = posted_next(&conn->ocn_posted);
-	m0_time_t at;
+	m0_time_t                     late = posted_next(&conn->ocn_posted);
+	m0_time_t                     at;
 
 	late = min64u(late, xfers_next(&conn->ocn_asked, &cancelled, now));
 	late = min64u(late, xfers_next(&conn->ocn_sinks, &cancelled, now));
@@ -73,9 +72,8 @@ static m0_time_t up_scan(struct m0_o2ib__conn *conn, m0_time_t now)
 
 		if (keep <= now)
 			m0_o2ib__conn_dirty(conn);
-		at = min64u(at, keep <= now ? m0_time_add(
-						      now,
-						      cfg->obn_keepalive_ns)
+		at = min64u(at, keep <= now ? m0_time_add(now,
+							  cfg->obn_keepalive_ns)
 					    : keep);
 	}
 	return at;
@@ -119,8 +117,8 @@ static m0_time_t hungry_scan(const struct m0_list *hungry, m0_time_t now)
 	struct m0_o2ib__xfer *after;
 	m0_time_t             at = M0_TIME_NEVER;
 
-	m0_list_for_each_entry_safe(hungry, xfer, after,
-				    struct m0_o2ib__xfer, oxf_link) {
+	m0_list_for_each_entry_safe(hungry, xfer, after, struct m0_o2ib__xfer,
+				    oxf_link) {
 		if (xfer->oxf_deadline > now)
 			at = min64u(at, xfer->oxf_deadline);
 		else if (xfer->oxf_is_sink)

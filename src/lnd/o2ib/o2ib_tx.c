@@ -141,9 +141,10 @@ void m0_o2ib__source_ready(struct m0_o2ib__xfer *xfer)
 		return;
 	}
 	msg = m0_o2ib__msg_get(ni->oni_drv, M0_O2IB_PUT_REQ);
-	peer = msg == NULL ? NULL
-			   : m0_o2ib__peer_get(
-				     ni, m0_lnet_nid_to4(&xfer->oxf_tx->ltx_nid));
+	peer = msg == NULL
+		       ? NULL
+		       : m0_o2ib__peer_get(
+				 ni, m0_lnet_nid_to4(&xfer->oxf_tx->ltx_nid));
 	if (peer == NULL) {
 		if (msg != NULL)
 			m0_o2ib__msg_put(ni->oni_drv, msg);
@@ -233,10 +234,9 @@ void m0_o2ib__xmit(struct m0_lnd_ni *lnd_ni, struct m0_lnd_tx *tx)
 	M0_PRE(tx->ltx_payload.lpy_bytes == 0 ||
 	       tx->ltx_payload.lpy_region == 0);
 	tx->ltx_priv[0] = ni;
-	rx = tx->ltx_answers == NULL
-		     ? NULL
-		     : container_of(tx->ltx_answers, struct m0_o2ib__rx,
-				    orx_rx);
+	rx = tx->ltx_answers == NULL ? NULL
+				     : container_of(tx->ltx_answers,
+						    struct m0_o2ib__rx, orx_rx);
 	if (ni->oni_is_stopping)
 		m0_o2ib__tx_end(tx, -ENETDOWN, M0_LND_LOCAL_INTERRUPT);
 	else if (rx != NULL && rx->orx_type == M0_O2IB_GET_REQ &&

@@ -197,8 +197,8 @@ int m0_o2ib__xfer_begin(struct m0_o2ib__xfer *xfer)
 		    ? xfer->oxf_desc.ibd_bytes < xfer->oxf_payload.lpy_bytes
 		    : xfer->oxf_desc.ibd_bytes > xfer->oxf_payload.lpy_bytes)
 		return -EPROTO;
-	xfer->oxf_left = min64u(xfer->oxf_desc.ibd_bytes,
-				xfer->oxf_payload.lpy_bytes);
+	xfer->oxf_left =
+		min64u(xfer->oxf_desc.ibd_bytes, xfer->oxf_payload.lpy_bytes);
 	xfer->oxf_seg = 0;
 	xfer->oxf_seg_off = 0;
 	xfer->oxf_frag = 0;
@@ -226,18 +226,17 @@ void m0_o2ib__xfer_next(struct m0_o2ib__xfer *xfer, unsigned sges_max,
 
 	M0_PRE(xfer->oxf_left > 0 && sges_max > 0);
 	M0_PRE(xfer->oxf_frag < xfer->oxf_desc.ibd_frags_nr);
-	*wr = (struct m0_o2ib_wr){
-		.owr_op = M0_O2IB_OP_WRITE,
-		.owr_segs = segs,
-		.owr_raddr = frag->ibf_addr + xfer->oxf_frag_off,
-		.owr_rkey = xfer->oxf_desc.ibd_key
-	};
+	*wr = (struct m0_o2ib_wr){ .owr_op = M0_O2IB_OP_WRITE,
+				   .owr_segs = segs,
+				   .owr_raddr = frag->ibf_addr +
+						xfer->oxf_frag_off,
+				   .owr_rkey = xfer->oxf_desc.ibd_key };
 	while (nr < sges_max && xfer->oxf_left > 0 &&
 	       xfer->oxf_frag_off < frag->ibf_bytes) {
 		const struct m0_o2ib_seg *seg = &xfer->oxf_segs[xfer->oxf_seg];
-		uint32_t                  bytes = (uint32_t)min64u(
-                        seg->osg_bytes - xfer->oxf_seg_off,
-                        frag->ibf_bytes - xfer->oxf_frag_off);
+		uint32_t                  bytes =
+			(uint32_t)min64u(seg->osg_bytes - xfer->oxf_seg_off,
+					 frag->ibf_bytes - xfer->oxf_frag_off);
 
 		M0_ASSERT(xfer->oxf_seg < xfer->oxf_segs_nr);
 		segs[nr++] = (struct m0_o2ib_seg){

@@ -691,6 +691,7 @@ int m0_lnet__rx_begin(struct m0_lnd_ni *ni, struct m0_lnd_rx *rx,
 	in.cmi_lpni = NULL;
 	in.cmi_rx = rx;
 	rx->lr_cancelled = false;
+	rx->lr_offered = false;
 	rx->lr_kept = false;
 	rx->lr_priv = NULL;
 	if (M0_LIKELY(!large && in.cmi_eng->le_faults == NULL &&

@@ -294,8 +294,7 @@ struct rdm_key *rdm_key_find(struct rdm_dev *dev, const void *addr,
 	for (key = dev->rdd_keys; key != NULL; key = key->rdk_next)
 		if (from >= key->rdk_addr &&
 		    (uint64_t)(from - key->rdk_addr) <= key->rdk_bytes &&
-		    bytes <= key->rdk_bytes -
-				     (uint64_t)(from - key->rdk_addr))
+		    bytes <= key->rdk_bytes - (uint64_t)(from - key->rdk_addr))
 			return key;
 	return NULL;
 }
@@ -360,8 +359,8 @@ static int source_map(struct rdm_dev *dev, struct m0_o2ib_seg *segs,
 	unsigned i;
 
 	for (i = 0; i < nr; ++i) {
-		struct rdm_key *key = rdm_key_find(dev, segs[i].osg_addr,
-						   segs[i].osg_bytes);
+		struct rdm_key *key =
+			rdm_key_find(dev, segs[i].osg_addr, segs[i].osg_bytes);
 
 		if (key == NULL && !dev->rdd_foreign)
 			return -EFAULT;
@@ -414,8 +413,8 @@ static struct rdm_qp *qp_make(struct m0_o2ib_port *port, void *user,
 	m0_list_init(&qp->rdq_given);
 	m0_list_init(&qp->rdq_inbox);
 	m0_list_link_init(&qp->rdq_link);
-	qp->rdq_rbufs = m0_sim__realloc(NULL, cfg->oqc_recvs_nr,
-					sizeof *qp->rdq_rbufs);
+	qp->rdq_rbufs =
+		m0_sim__realloc(NULL, cfg->oqc_recvs_nr, sizeof *qp->rdq_rbufs);
 	for (i = 0; i < cfg->oqc_recvs_nr; ++i) {
 		struct rdm_rbuf *rbuf = &qp->rdq_rbufs[i];
 
@@ -577,10 +576,9 @@ static void wr_go(struct rdm_qp *qp, const struct m0_o2ib_wr *wr)
 	       wr->owr_segs_nr <= qp->rdq_qp.oqp_sges_max);
 	M0_PRE(bytes > 0);
 	M0_PRE(ergo(wr->owr_is_inline, bytes <= qp->rdq_qp.oqp_inline_max));
-	packet = rdm_packet_make(wr->owr_op == M0_O2IB_OP_SEND ? RDM_SEND
-							       : RDM_WRITE,
-				 qp, qp->rdq_peer,
-				 wr->owr_is_inline ? bytes : 0);
+	packet = rdm_packet_make(
+		wr->owr_op == M0_O2IB_OP_SEND ? RDM_SEND : RDM_WRITE, qp,
+		qp->rdq_peer, wr->owr_is_inline ? bytes : 0);
 	packet->rdt_is_signalled = wr->owr_is_signalled;
 	packet->rdt_is_inline = wr->owr_is_inline;
 	packet->rdt_id = wr->owr_id;

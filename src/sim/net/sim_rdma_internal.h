@@ -185,7 +185,7 @@ void rdm_qp_error(struct rdm_qp *qp, int status, bool tell);
 /** Takes a QP off the network. */
 void rdm_qp_forget(struct rdm_qp *qp);
 /** Receives were posted: what waits may go on. */
-void rdm_inbox_go(struct rdm_qp *qp);
+void            rdm_inbox_go(struct rdm_qp *qp);
 struct rdm_key *rdm_key_find(struct rdm_dev *dev, const void *addr,
 			     uint64_t bytes);
 

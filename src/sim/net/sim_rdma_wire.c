@@ -65,8 +65,7 @@ void rdm_packet_go(struct rdm_packet *packet, size_t bytes_nr)
 {
 	const struct m0_sim_rdma_cfg *cfg = &rdm_it->rdm_cfg;
 	struct rdm_qp                *src = packet->rdt_src;
-	m0_time_t                     way =
-		cfg->srd_latency_ns + draw(cfg->srd_jitter_ns);
+	m0_time_t way = cfg->srd_latency_ns + draw(cfg->srd_jitter_ns);
 	m0_time_t at = now() + way;
 
 	if (cfg->srd_rate_bytes > 0)
@@ -239,7 +238,7 @@ static void rnr_wait(struct rdm_qp *qp, struct rdm_packet *packet)
 {
 	struct rdm_qp *src = packet->rdt_src;
 	m0_time_t      wait = qp->rdq_cfg.oqc_rnr_timer != 0 &&
-				 qp->rdq_state == RDM_UP
+                                         qp->rdq_state == RDM_UP
 				      ? RNR_FAST_NS
 				      : RNR_SLOW_NS;
 

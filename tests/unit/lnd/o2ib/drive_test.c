@@ -1,0 +1,474 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The driver, with a peer that the case plays: what must not be sent to a kernel
+ * (T1, T2, T3), what ends a connection, and when memory is given back. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "golden/o2ib_again.h"
+#include "lib/o2ib_rig.h"
+
+enum {
+	LARGE = 100000,
+	GRACE_MS = 1000,
+	COOKIE = 77
+};
+#define US         (UINT64_C(0x000500000a000001))
+#define PEER       (UINT64_C(0x000500000a000002))
+#define US_STAMP   UINT64_C(0x1111)
+#define PEER_STAMP UINT64_C(0x2222)
+
+static struct rig      rig;
+static struct rig_qp  *qp;
+static struct o2ib_msg got;
+static uint8_t         buf[M0_O2IB_MSG_BYTES_MAX];
+
+static struct m0_o2ib_hdr hdr(uint8_t type, uint8_t credits)
+{
+	return (struct m0_o2ib_hdr){ .ibh_type = type,
+				     .ibh_credits = credits,
+				     .ibh_src_nid4 = PEER,
+				     .ibh_src_stamp = PEER_STAMP,
+				     .ibh_dst_nid4 = US,
+				     .ibh_dst_stamp = US_STAMP };
+}
+
+static uint8_t *lnet(enum m0_o2ib_lnet kind)
+{
+	static uint8_t bytes[M0_O2IB_LNET_HDR_BYTES];
+	uint64_t       dest = US;
+
+	memcpy(bytes, &dest, sizeof dest);
+	bytes[24] = (uint8_t)kind;
+	return bytes;
+}
+
+static struct rig_qp *ask(uint16_t depth)
+{
+	struct m0_o2ib_hdr h = hdr(M0_O2IB_CONNREQ, 0);
+
+	h.ibh_dst_stamp = 0;
+	return rig_request(&rig, buf,
+			   m0_o2ib__conn_encode(
+				   &h,
+				   &(struct m0_o2ib_params){ depth, 256, 4096 },
+				   buf, sizeof buf));
+}
+
+static int begin(void **state)
+{
+	(void)state;
+	rig_init(&rig, US, US_STAMP);
+	qp = ask(RIG_DEPTH);
+	assert_non_null(qp);
+	rig_up(&rig, qp, NULL, 0);
+	return 0;
+}
+
+static int end(void **state)
+{
+	(void)state;
+	rig_fini(&rig);
+	return 0;
+}
+
+static void say_immediate(m0_bcount_t payload, uint8_t credits)
+{
+	static uint8_t     bytes[64];
+	struct m0_o2ib_hdr h = hdr(M0_O2IB_IMMEDIATE, credits);
+
+	rig.rg_wanted = payload;
+	assert_true(rig_say(&rig, qp, buf,
+			    m0_o2ib__immediate_encode(
+				    &h,
+				    &(struct m0_o2ib_immediate){
+					    lnet(M0_O2IB_LNET_PUT), bytes,
+					    (uint32_t)payload },
+				    buf, sizeof buf)));
+}
+
+static void say_put_req(m0_bcount_t bytes)
+{
+	struct m0_o2ib_hdr h = hdr(M0_O2IB_PUT_REQ, 0);
+
+	rig.rg_wanted = bytes;
+	assert_true(rig_say(&rig, qp, buf,
+			    m0_o2ib__put_req_encode(
+				    &h,
+				    &(struct m0_o2ib_req){
+					    .ibq_lnet_hdr =
+						    lnet(M0_O2IB_LNET_PUT),
+					    .ibq_cookie = COOKIE },
+				    buf, sizeof buf)));
+}
+
+static bool say_done(uint8_t type, uint64_t cookie, int32_t status)
+{
+	struct m0_o2ib_hdr h = hdr(type, 0);
+
+	return rig_say(&rig, qp, buf,
+		       m0_o2ib__done_encode(
+			       &h, &(struct m0_o2ib_done){ cookie, status },
+			       UINT32_MAX, buf, sizeof buf));
+}
+
+/* The next message of the driver; 0: none. */
+static uint8_t heard(void)
+{
+	struct rig_post *post = rig_next(qp);
+
+	if (post == NULL)
+		return 0;
+	if (post->rgp_wr.owr_op == M0_O2IB_OP_WRITE)
+		return 1;
+	assert_int_equal(o2ib_decode(&got, post->rgp_bytes, post->rgp_nr), 0);
+	return got.om_hdr.ibh_type;
+}
+
+static struct rig_tx *send(m0_bcount_t bytes)
+{
+	struct rig_tx *rt = rig_tx_make(&rig, PEER, lnet(M0_O2IB_LNET_PUT),
+					bytes);
+
+	assert_non_null(rt);
+	rig_xmit(&rig, rt);
+	return rt;
+}
+
+/* T2: what waits for a credit waits, and goes on when one returns. */
+static void nothing_leaves_without_a_credit(void **state)
+{
+	unsigned i;
+
+	(void)state;
+	for (i = 0; i < RIG_DEPTH + 3; ++i)
+		(void)send(16);
+	for (i = 0; i < RIG_DEPTH; ++i)
+		assert_int_equal(heard(), M0_O2IB_IMMEDIATE);
+	assert_int_equal(heard(), 0);
+	say_immediate(1, 2);
+	assert_int_equal(heard(), M0_O2IB_IMMEDIATE);
+	assert_int_equal(heard(), M0_O2IB_IMMEDIATE);
+	assert_int_equal(heard(), 0);
+}
+
+/* Buffers that were consumed are returned at half of the depth by a NOOP. */
+static void a_noop_returns_credits(void **state)
+{
+	unsigned i;
+
+	(void)state;
+	for (i = 0; i < RIG_DEPTH / 2 - 1; ++i)
+		say_immediate(8, 0);
+	assert_int_equal(heard(), 0);
+	say_immediate(8, 0);
+	assert_int_equal(heard(), M0_O2IB_NOOP);
+	assert_int_equal(got.om_hdr.ibh_credits, RIG_DEPTH / 2);
+}
+
+static void more_credits_than_there_are_end_it(void **state)
+{
+	(void)state;
+	say_immediate(8, 1);
+	assert_true(qp->rgq_is_broken);
+}
+
+/* T13: the credit of a PUT_REQ returns with its PUT_DONE. */
+static void a_put_comes(void **state)
+{
+	(void)state;
+	say_put_req(LARGE);
+	assert_int_equal(heard(), M0_O2IB_PUT_ACK);
+	assert_int_equal(got.om_hdr.ibh_credits, 0);
+	assert_true(got.om_ack.ibk_src_cookie == COOKIE);
+	assert_true(got.om_ack.ibk_sink.ibd_bytes == LARGE);
+	assert_true(rig_last(&rig)->rgr_rx->lr_offered);
+	assert_true(say_done(M0_O2IB_PUT_DONE, got.om_ack.ibk_dst_cookie,
+			     LARGE));
+	assert_true(rig_last(&rig)->rgr_is_done);
+	assert_int_equal(rig_last(&rig)->rgr_status, 0);
+	assert_false(qp->rgq_is_broken);
+}
+
+/* T15: nothing is wanted. */
+static void a_put_of_nothing_is_refused(void **state)
+{
+	(void)state;
+	say_put_req(0);
+	assert_int_equal(heard(), M0_O2IB_PUT_NAK);
+	assert_int_equal(got.om_done.ibe_status, 0);
+	assert_int_equal(got.om_hdr.ibh_credits, 1);
+}
+
+/* Promise 1: cancelled memory is the engine's again when the connection is over,
+ * and not before. */
+static void offered_memory_ends_with_the_connection(void **state)
+{
+	(void)state;
+	say_put_req(LARGE);
+	rig_last(&rig)->rgr_rx->lr_cancelled = true;
+	rig_step(&rig);
+	rig_wait(&rig, (GRACE_MS - 1) * M0_TIME_ONE_MSEC);
+	assert_false(qp->rgq_is_broken);
+	rig_wait(&rig, 2 * M0_TIME_ONE_MSEC);
+	assert_true(qp->rgq_is_broken);
+	assert_false(rig_last(&rig)->rgr_is_done);
+	rig_over(&rig, qp);
+	assert_true(rig_last(&rig)->rgr_is_done);
+	assert_int_equal(rig_last(&rig)->rgr_status, -ECONNABORTED);
+}
+
+/* Messages that have not left move to another connection. */
+static void the_unsent_is_sent_again(void **state)
+{
+	struct rig_tx *rt = NULL;
+	struct rig_qp *other;
+	unsigned       i;
+
+	(void)state;
+	for (i = 0; i < RIG_DEPTH + 1; ++i)
+		rt = send(16);
+	rig_over(&rig, qp);
+	assert_false(rt->rgt_is_done);
+	assert_true(rig.rg_txs[0].rgt_is_done);
+	assert_int_equal(rig.rg_txs[0].rgt_health, M0_LND_REMOTE_DROPPED);
+	assert_int_equal(rig.rg_downs_nr, 1);
+	other = rig_asking(&rig);
+	assert_non_null(other);
+}
+
+/* Another connection is there: it takes what has not left. */
+static void the_unsent_takes_another(void **state)
+{
+	struct rig_qp *other = ask(RIG_DEPTH);
+	unsigned       i;
+
+	(void)state;
+	assert_non_null(other);
+	rig_up(&rig, other, NULL, 0);
+	for (i = 0; i < RIG_DEPTH + 1; ++i)
+		(void)send(16);
+	rig_over(&rig, qp);
+	assert_int_equal(rig.rg_down_status, 0);
+	qp = other;
+	assert_int_equal(heard(), M0_O2IB_IMMEDIATE);
+	assert_int_equal(heard(), 0);
+}
+
+/* No connection is left for a request: it is refused, with a reason. */
+static void a_request_from_ourselves_is_refused(void **state)
+{
+	struct m0_o2ib_hdr h = hdr(M0_O2IB_CONNREQ, 0);
+
+	(void)state;
+	h.ibh_src_nid4 = US;
+	h.ibh_dst_stamp = 0;
+	assert_null(rig_request(&rig, buf,
+				m0_o2ib__conn_encode(
+					&h,
+					&(struct m0_o2ib_params){ 8, 256, 4096 },
+					buf, sizeof buf)));
+	assert_int_equal(rig.rg_reject_nr, M0_O2IB_REJECT_BYTES);
+	assert_int_equal(rig.rg_reject[6], M0_O2IB_FATAL);
+}
+
+static void say_ack(unsigned frags_nr, uint32_t each)
+{
+	static struct m0_o2ib_frag frags[M0_O2IB_FRAGS_MAX];
+	struct m0_o2ib_hdr         h = hdr(M0_O2IB_PUT_ACK, 0);
+	struct m0_o2ib_put_ack     ack = {
+		    .ibk_src_cookie = got.om_req.ibq_cookie,
+		    .ibk_dst_cookie = COOKIE,
+		    .ibk_sink = { .ibd_key = 5,
+				  .ibd_frags_nr = frags_nr,
+				  .ibd_frags = frags }
+	};
+	unsigned i;
+
+	for (i = 0; i < frags_nr; ++i)
+		frags[i] = (struct m0_o2ib_frag){ each, i * 65536 + 1 };
+	assert_true(rig_say(&rig, qp, buf,
+			    m0_o2ib__put_ack_encode(&h, &ack, buf,
+						    sizeof buf)));
+}
+
+/* A put to many fragments: the send queue bounds the writes, which go on as they
+ * complete; the DONE comes last. */
+static void a_put_leaves_in_fragments(void **state)
+{
+	struct rig_tx *rt = send(LARGE);
+	uint32_t       written = 0;
+	uint8_t        type;
+
+	(void)state;
+	assert_int_equal(heard(), M0_O2IB_PUT_REQ);
+	say_ack(250, LARGE / 250);
+	while ((type = heard()) != M0_O2IB_PUT_DONE) {
+		if (type == 1)
+			written += qp->rgq_posts[qp->rgq_seen - 1].rgp_nr;
+		else
+			rig_complete(&rig, qp);
+	}
+	assert_int_equal(written, LARGE);
+	assert_int_equal(got.om_done.ibe_status, LARGE);
+	assert_false(rt->rgt_is_done);
+	rig_complete(&rig, qp);
+	assert_true(rt->rgt_is_done);
+	assert_int_equal(rt->rgt_status, 0);
+}
+
+/* A descriptor longer than the payload: the peer learns it, nothing is written. */
+static void a_sink_that_is_too_long(void **state)
+{
+	struct rig_tx *rt = send(LARGE);
+
+	(void)state;
+	assert_int_equal(heard(), M0_O2IB_PUT_REQ);
+	say_ack(1, LARGE + 1);
+	assert_int_equal(heard(), M0_O2IB_PUT_DONE);
+	assert_int_equal(got.om_done.ibe_status, -EPROTO);
+	rig_complete(&rig, qp);
+	assert_int_equal(rt->rgt_status, -EPROTO);
+	assert_false(qp->rgq_is_broken);
+}
+
+static void say_get_req(uint32_t sink)
+{
+	struct m0_o2ib_frag frag = { sink, 4096 };
+	struct m0_o2ib_hdr  h = hdr(M0_O2IB_GET_REQ, 0);
+
+	rig.rg_wanted = 0;
+	assert_true(rig_say(
+		&rig, qp, buf,
+		m0_o2ib__get_req_encode(
+			&h,
+			&(struct m0_o2ib_req){ .ibq_lnet_hdr =
+						       lnet(M0_O2IB_LNET_GET),
+					       .ibq_cookie = COOKIE,
+					       .ibq_sink = { .ibd_key = 5,
+							     .ibd_frags_nr = 1,
+							     .ibd_frags =
+								     &frag } },
+			buf, sizeof buf)));
+}
+
+static struct rig_tx *reply(m0_bcount_t bytes)
+{
+	struct rig_tx *rt = rig_tx_make(&rig, PEER, lnet(M0_O2IB_LNET_REPLY),
+					bytes);
+
+	rt->rgt_tx.ltx_answers = rig_last(&rig)->rgr_rx;
+	rig_xmit(&rig, rt);
+	return rt;
+}
+
+/* T1: a GET_DONE never names more than the peer's memory has. */
+static void a_get_is_answered(void **state)
+{
+	(void)state;
+	say_get_req(LARGE);
+	(void)reply(LARGE - 1);
+	assert_int_equal(heard(), 1);
+	assert_int_equal(heard(), M0_O2IB_GET_DONE);
+	assert_int_equal(got.om_done.ibe_status, LARGE - 1);
+	rig_complete(&rig, qp);
+	rig_release(&rig, rig_last(&rig));
+	say_get_req(100);
+	(void)reply(101);
+	assert_int_equal(heard(), M0_O2IB_GET_DONE);
+	assert_int_equal(got.om_done.ibe_status, -EPROTO);
+	rig_complete(&rig, qp);
+	rig_release(&rig, rig_last(&rig));
+	say_get_req(100);
+	rig_release(&rig, rig_last(&rig));
+	assert_int_equal(heard(), M0_O2IB_GET_DONE);
+	assert_int_equal(got.om_done.ibe_status, -ENODATA);
+}
+
+static void answers_to_nothing_end_it(void **state)
+{
+	(void)state;
+	assert_true(say_done(M0_O2IB_PUT_DONE, COOKIE, 1));
+	assert_true(qp->rgq_is_broken);
+}
+
+static void an_unknown_cookie_ends_it(void **state)
+{
+	(void)state;
+	say_put_req(LARGE);
+	assert_int_equal(heard(), M0_O2IB_PUT_ACK);
+	assert_true(say_done(M0_O2IB_PUT_DONE,
+			     got.om_ack.ibk_dst_cookie + 1, LARGE));
+	assert_true(qp->rgq_is_broken);
+	assert_false(rig_last(&rig)->rgr_is_done);
+}
+
+/* T18 and 2.5: never accepted with less, but rejected with our limit. */
+static void a_deeper_queue_is_rejected(void **state)
+{
+	struct m0_o2ib_reject rej;
+	struct m0_o2ib_why    why;
+
+	(void)state;
+	assert_null(ask(RIG_DEPTH + 1));
+	assert_int_equal(m0_o2ib__reject_decode(&rej, rig.rg_reject,
+						rig.rg_reject_nr, &why),
+			 0);
+	assert_int_equal(rej.ibr_reason, M0_O2IB_MSG_QUEUE_SIZE);
+	assert_int_equal(rej.ibr_limits.ibp_queue_depth, RIG_DEPTH);
+}
+
+/* A peer that is silent: the connection ends in time, and each message once. */
+static void a_silent_peer_is_left(void **state)
+{
+	struct rig_tx *rt = send(LARGE);
+
+	(void)state;
+	assert_int_equal(heard(), M0_O2IB_PUT_REQ);
+	rig_complete(&rig, qp);
+	rig_wait(&rig, 51 * M0_TIME_ONE_SECOND);
+	assert_true(qp->rgq_is_broken);
+	assert_false(rt->rgt_is_done);
+	rig_over(&rig, qp);
+	assert_int_equal(rt->rgt_status, -ETIMEDOUT);
+	assert_int_equal(rt->rgt_health, M0_LND_REMOTE_TIMEOUT);
+}
+
+static void a_keep_alive_leaves(void **state)
+{
+	(void)state;
+	rig_wait(&rig, 99 * M0_TIME_ONE_SECOND);
+	assert_int_equal(heard(), 0);
+	rig_wait(&rig, 2 * M0_TIME_ONE_SECOND);
+	assert_int_equal(heard(), M0_O2IB_NOOP);
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		CASE(nothing_leaves_without_a_credit),
+		CASE(a_noop_returns_credits),
+		CASE(more_credits_than_there_are_end_it),
+		CASE(a_put_comes),
+		CASE(a_put_of_nothing_is_refused),
+		CASE(offered_memory_ends_with_the_connection),
+		CASE(the_unsent_is_sent_again),
+		CASE(the_unsent_takes_another),
+		CASE(a_request_from_ourselves_is_refused),
+		CASE(a_put_leaves_in_fragments),
+		CASE(a_sink_that_is_too_long),
+		CASE(a_get_is_answered),
+		CASE(answers_to_nothing_end_it),
+		CASE(an_unknown_cookie_ends_it),
+		CASE(a_deeper_queue_is_rejected),
+		CASE(a_silent_peer_is_left),
+		CASE(a_keep_alive_leaves),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
