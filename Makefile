@@ -12,7 +12,7 @@ FIRST  = $(shell date +%Y%m%d0000000)
 T      = 60
 TALLY  = scripts/tally $(BUILD)
 
-.PHONY: help all demo test soak check bench bench-against fuzz mutants install deb clean
+.PHONY: help all demo test soak check check-vm test-rdma bench bench-against fuzz mutants install deb clean
 
 help:
 	@echo 'make demo              real files into a service that is killed, and back; a'
@@ -20,6 +20,8 @@ help:
 	@echo 'make test              build, and run every test'
 	@echo 'make soak [SEEDS=n]    nodes at random, on networks that fail: n seeds'
 	@echo 'make check             sanitizers, source rules, layout, requirement tags'
+	@echo 'make check-vm          what needs a kernel of its own, in virtual machines;'
+	@echo '                       test-rdma: RDMA over soft-RoCE'
 	@echo 'make bench [ROWS=re]   measure against the goals; build/bench.json'
 	@echo 'make bench-against REF=commit [ROWS=re]  is HEAD as fast as that commit?'
 	@echo 'make fuzz [T=60]       each decoder with random input, T seconds each'
@@ -51,6 +53,13 @@ soak:
 check:
 	@scripts/deps build sanitize check fuzz
 	@scripts/check
+
+# 77: QEMU or a package cannot be had, and it says so.
+check-vm: test-rdma
+
+test-rdma:
+	@scripts/deps build
+	@tests/vm/run --build $(BUILD) rdma rdma-two || [ $$? = 77 ]
 
 bench:
 	@scripts/deps build bench
