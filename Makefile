@@ -59,7 +59,8 @@ check-vm: test-rdma
 
 test-rdma:
 	@scripts/deps build
-	@tests/vm/run --build $(BUILD) rdma rdma-two || [ $$? = 77 ]
+	@scripts/test --build-only release
+	@tests/vm/run --build $(BUILD) rdma rdma-two verbs || [ $$? = 77 ]
 
 bench:
 	@scripts/deps build bench

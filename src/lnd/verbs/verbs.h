@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Driver: connections of net o2ib on RDMA devices of this host, over libibverbs
+ * and librdmacm. It implements the contract of lnd/o2ib/o2ib_dev.h.
+ *
+ * Each device that one of our addresses needs has one protection domain and one
+ * completion queue, which all connections of the node on it share.
+ */
+#ifndef M0_SRC_LND_VERBS_VERBS_H
+#define M0_SRC_LND_VERBS_VERBS_H
+
+#include "lnd/o2ib/o2ib_dev.h"
+
+/** Needs a reactor of room loop. */
+extern const struct m0_o2ib_provider m0_verbs_provider;
+
+#endif /* M0_SRC_LND_VERBS_VERBS_H */
