@@ -51,7 +51,7 @@ static struct m0_o2ib_hdr hdr(uint8_t type)
 		.ibh_src_nid4 = way == 0xff ? US : PEER,
 		.ibh_src_stamp = way == 0xfe ? 1 : PEER_STAMP,
 		.ibh_dst_nid4 = way == 0xfd ? PEER : US,
-		.ibh_dst_stamp = way == 0xfc		  ? 1
+		.ibh_dst_stamp = way == 0xfc               ? 1
 				 : type == M0_O2IB_CONNREQ ? 0
 							   : US_STAMP
 	};
@@ -93,9 +93,9 @@ static uint64_t cookie(unsigned i)
 /* A good message of some type. @return bytes */
 static size_t message(void)
 {
-	static const uint8_t payload[SMALL_MAX];
-	struct m0_o2ib_hdr   h = hdr((uint8_t)(M0_O2IB_NOOP + below(8)));
-	struct m0_o2ib_req   req = {};
+	static const uint8_t   payload[SMALL_MAX];
+	struct m0_o2ib_hdr     h = hdr((uint8_t)(M0_O2IB_NOOP + below(8)));
+	struct m0_o2ib_req     req = {};
 	struct m0_o2ib_put_ack ack;
 
 	switch (h.ibh_type) {
@@ -142,7 +142,7 @@ static void peer_says(void)
 	size_t         nr = message();
 	uint8_t        spoil = fuzz_byte(in);
 
-	rig.rg_begin_rc = below(16) == 0 ? -EPROTO
+	rig.rg_begin_rc = below(16) == 0  ? -EPROTO
 			  : below(8) == 0 ? -EAGAIN
 					  : 0;
 	rig.rg_wanted = below(4) == 0 ? 0 : LARGE_BYTES;
@@ -161,10 +161,11 @@ static void peer_asks(void)
 	struct rig_qp     *qp;
 	size_t             nr;
 
-	nr = m0_o2ib__conn_encode(&h,
-				  &(struct m0_o2ib_params){
-					  (uint16_t)(1 + below(12)), 256, 4096 },
-				  buf, sizeof buf);
+	nr = m0_o2ib__conn_encode(
+		&h,
+		&(struct m0_o2ib_params){ (uint16_t)(1 + below(12)), 256,
+					  4096 },
+		buf, sizeof buf);
 	if (fuzz_byte(in) >= 0xf0)
 		buf[below(56)] ^= fuzz_byte(in);
 	qp = rig_request(&rig, buf, nr);
@@ -181,7 +182,8 @@ static void peer_answers(void)
 	if (qp == NULL)
 		return;
 	nr = m0_o2ib__conn_encode(
-		&h, &(struct m0_o2ib_params){ (uint16_t)(1 + below(9)), 256, 4096 },
+		&h,
+		&(struct m0_o2ib_params){ (uint16_t)(1 + below(9)), 256, 4096 },
 		buf, sizeof buf);
 	if (fuzz_byte(in) >= 0xf0)
 		buf[below(56)] ^= fuzz_byte(in);

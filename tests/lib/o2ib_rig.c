@@ -97,11 +97,10 @@ static struct rig_qp *qp_make(struct rig *rig, struct m0_o2ib_port *port,
 	while (qp->rgq_is_used)
 		if (++qp == rig->rg_qps + RIG_QPS_MAX)
 			return NULL;
-	*qp = (struct rig_qp){
-		.rgq_qp = { user, port, cfg->oqc_sends_nr, 2, 128 },
-		.rgq_is_used = true,
-		.rgq_private_nr = nr
-	};
+	*qp = (struct rig_qp){ .rgq_qp = { user, port, cfg->oqc_sends_nr, 2,
+					   128 },
+			       .rgq_is_used = true,
+			       .rgq_private_nr = nr };
 	qp->rgq_posts = calloc(RIG_POSTS_MAX, sizeof *qp->rgq_posts);
 	M0_ASSERT(qp->rgq_posts != NULL && nr <= sizeof qp->rgq_private);
 	memcpy(qp->rgq_private, bytes, nr);
@@ -121,8 +120,7 @@ static int fake_connect(struct m0_o2ib_port *port, void *user,
 			const struct m0_o2ib_qp_cfg *cfg, const void *bytes,
 			size_t nr, struct m0_o2ib_qp **ret)
 {
-	struct rig_qp *qp =
-		qp_make(port_rig(port), port, user, cfg, bytes, nr);
+	struct rig_qp *qp = qp_make(port_rig(port), port, user, cfg, bytes, nr);
 
 	(void)to;
 	(void)src_port;
@@ -137,8 +135,7 @@ static int fake_accept(struct m0_o2ib_request *request, void *user,
 		       size_t nr, struct m0_o2ib_qp **ret)
 {
 	struct rig    *rig = (struct rig *)request;
-	struct rig_qp *qp =
-		qp_make(rig, rig->rg_port, user, cfg, bytes, nr);
+	struct rig_qp *qp = qp_make(rig, rig->rg_port, user, cfg, bytes, nr);
 
 	if (qp == NULL)
 		return -ENOMEM;
@@ -288,8 +285,8 @@ static int fake_rx_begin(struct m0_lnd_ni *ni, struct m0_lnd_rx *rx,
 static void fake_rx_done(struct m0_lnd_rx *rx, int status,
 			 enum m0_lnd_health health)
 {
-	struct rig_rx *rr = container_of(rx->lr_payload.lpy_vec, struct rig_rx,
-					 rgr_vec);
+	struct rig_rx *rr =
+		container_of(rx->lr_payload.lpy_vec, struct rig_rx, rgr_vec);
 
 	(void)health;
 	M0_ASSERT(!rr->rgr_is_done && rr->rgr_rx == rx);
@@ -425,8 +422,9 @@ bool rig_say(struct rig *rig, struct rig_qp *qp, const void *bytes, size_t nr)
 
 struct rig_post *rig_next(struct rig_qp *qp)
 {
-	return qp->rgq_seen == qp->rgq_posts_nr ? NULL
-						: &qp->rgq_posts[qp->rgq_seen++];
+	return qp->rgq_seen == qp->rgq_posts_nr
+		       ? NULL
+		       : &qp->rgq_posts[qp->rgq_seen++];
 }
 
 void rig_complete(struct rig *rig, struct rig_qp *qp)
@@ -454,7 +452,7 @@ void rig_over(struct rig *rig, struct rig_qp *qp)
 }
 
 struct rig_tx *rig_tx_make(struct rig *rig, uint64_t nid4, const void *lnet_hdr,
-			m0_bcount_t bytes)
+			   m0_bcount_t bytes)
 {
 	struct rig_tx *rt = rig->rg_txs;
 	int            rc;
@@ -472,11 +470,11 @@ struct rig_tx *rig_tx_make(struct rig *rig, uint64_t nid4, const void *lnet_hdr,
 	rc = m0_lnet_nid_from4(&rt->rgt_tx.ltx_nid, nid4);
 	M0_ASSERT(rc == 0);
 	rt->rgt_tx.ltx_pid = M0_LNET_PID_LUSTRE;
-	rt->rgt_tx.ltx_deadline =
-		rig->rg_reactor.rtr_now + 100 * M0_TIME_ONE_SECOND;
-	rt->rgt_tx.ltx_payload = (struct m0_lnd_payload){
-		.lpy_vec = &rt->rgt_vec, .lpy_bytes = bytes
-	};
+	rt->rgt_tx.ltx_deadline = rig->rg_reactor.rtr_now +
+				  100 * M0_TIME_ONE_SECOND;
+	rt->rgt_tx.ltx_payload =
+		(struct m0_lnd_payload){ .lpy_vec = &rt->rgt_vec,
+					 .lpy_bytes = bytes };
 	m0_list_link_init(&rt->rgt_tx.ltx_link);
 	return rt;
 }

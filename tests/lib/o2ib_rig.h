@@ -71,34 +71,34 @@ struct rig_rx {
 	bool              rgr_is_kept;
 	/** For the case. */
 	bool rgr_is_answered;
-	int               rgr_status;
+	int  rgr_status;
 };
 
 struct rig {
-	struct m0_reactor      rg_reactor;
-	struct m0_o2ib_dev     rg_dev;
-	struct m0_lnd         *rg_lnd;
-	struct m0_lnd_ni       rg_ni;
-	struct m0_o2ib_port   *rg_port;
-	struct rig_qp          rg_qps[RIG_QPS_MAX];
-	struct rig_tx          rg_txs[RIG_TXS_MAX];
-	struct rig_rx          rg_rxs[RIG_RXS_MAX];
-	unsigned               rg_rxs_nr;
+	struct m0_reactor    rg_reactor;
+	struct m0_o2ib_dev   rg_dev;
+	struct m0_lnd       *rg_lnd;
+	struct m0_lnd_ni     rg_ni;
+	struct m0_o2ib_port *rg_port;
+	struct rig_qp        rg_qps[RIG_QPS_MAX];
+	struct rig_tx        rg_txs[RIG_TXS_MAX];
+	struct rig_rx        rg_rxs[RIG_RXS_MAX];
+	unsigned             rg_rxs_nr;
 	/** Answer of lu_rx_begin; memory that the engine wants to be filled. */
-	int                    rg_begin_rc;
-	m0_bcount_t            rg_wanted;
-	bool                   rg_is_stopped;
-	unsigned               rg_downs_nr;
-	int                    rg_down_status;
+	int         rg_begin_rc;
+	m0_bcount_t rg_wanted;
+	bool        rg_is_stopped;
+	unsigned    rg_downs_nr;
+	int         rg_down_status;
 	/** The answer to the latest request of the case. */
-	struct rig_qp         *rg_accepted;
-	uint8_t                rg_reject[64];
-	size_t                 rg_reject_nr;
+	struct rig_qp          *rg_accepted;
+	uint8_t                 rg_reject[64];
+	size_t                  rg_reject_nr;
 	struct m0_o2ib_request *rg_request;
-	int                    rg_map_rc;
-	unsigned               rg_maps_nr;
-	uint8_t                rg_source[RIG_PAYLOAD_MAX];
-	uint8_t                rg_sink[RIG_PAYLOAD_MAX];
+	int                     rg_map_rc;
+	unsigned                rg_maps_nr;
+	uint8_t                 rg_source[RIG_PAYLOAD_MAX];
+	uint8_t                 rg_sink[RIG_PAYLOAD_MAX];
 };
 
 /** @param nid4, stamp  ours. */
@@ -122,8 +122,8 @@ void rig_complete(struct rig *rig, struct rig_qp *qp);
 void rig_over(struct rig *rig, struct rig_qp *qp);
 /** Makes a message of the engine; NULL: too many are on their way. */
 struct rig_tx *rig_tx_make(struct rig *rig, uint64_t nid4, const void *lnet_hdr,
-			m0_bcount_t bytes);
-void rig_xmit(struct rig *rig, struct rig_tx *rt);
+			   m0_bcount_t bytes);
+void           rig_xmit(struct rig *rig, struct rig_tx *rt);
 /** The engine is done with a GET that it kept. */
 void rig_release(struct rig *rig, struct rig_rx *rr);
 /** The latest message that the engine was offered. */

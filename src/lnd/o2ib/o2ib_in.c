@@ -28,6 +28,7 @@ static void rx_done(struct m0_o2ib__rx *rx, int status,
 /** The engine has taken a GET, or not. */
 static void rx_keep(struct m0_o2ib__rx *rx)
 {
+	M0_PRE(rx->orx_rbuf == NULL && !rx->orx_is_kept);
 	rx->orx_is_kept = rx->orx_rx.lr_kept;
 	if (rx->orx_is_kept)
 		++rx->orx_ni->oni_kept_nr;
@@ -42,6 +43,7 @@ static void sink_end(struct m0_o2ib__xfer *xfer, int status,
 {
 	struct m0_o2ib__rx *rx = xfer->oxf_rx;
 
+	M0_PRE(xfer->oxf_is_sink && rx != NULL);
 	xfer->oxf_rx = NULL;
 	m0_o2ib__xfer_put(xfer);
 	rx_done(rx, status, health);
@@ -91,6 +93,7 @@ static void sink_begin(struct m0_o2ib__rx *rx)
 	struct m0_o2ib__xfer *xfer = m0_o2ib__xfer_get(conn->ocn_ni);
 	int                   rc;
 
+	M0_PRE(rx->orx_rbuf == NULL && rx->orx_rx.lr_payload.lpy_bytes > 0);
 	if (xfer == NULL) {
 		m0_o2ib__credits_repost(&conn->ocn_credits, M0_O2IB_PUT_REQ,
 					false);

@@ -144,6 +144,7 @@ static void conn_dead(struct m0_o2ib__conn *conn)
 {
 	struct m0_o2ib__drv *drv = m0_o2ib__drv(conn);
 
+	M0_PRE(conn->ocn_qp != NULL && m0_o2ib__conn_invariant(conn));
 	if (conn->ocn_state == M0_O2IB__ACCEPTING)
 		--conn->ocn_ni->oni_accepting_nr;
 	if (conn->ocn_peer->ope_asking == conn)

@@ -246,6 +246,7 @@ static void request_left(struct m0_o2ib__msg *msg)
 	struct m0_o2ib__xfer *xfer = msg->oms_xfer;
 	struct m0_o2ib__conn *conn = msg->oms_conn;
 
+	M0_PRE(xfer->oxf_req == msg && xfer->oxf_is_mapped);
 	xfer->oxf_req = NULL;
 	xfer->oxf_conn = conn;
 	xfer->oxf_state = M0_O2IB__OFFERED;
@@ -454,6 +455,7 @@ static void msg_sent(struct m0_o2ib__msg *msg)
 {
 	struct m0_o2ib__conn *conn = msg->oms_conn;
 
+	M0_PRE(msg->oms_place == M0_O2IB__POSTED);
 	m0_list_del(&msg->oms_link);
 	m0_o2ib__sbuf_put(conn->ocn_ni, msg->oms_sbuf);
 	msg->oms_sbuf = NULL;

@@ -137,6 +137,8 @@ static void backoff(struct m0_o2ib__peer *peer)
 				       ? cfg->obn_reconnect_min_ns
 				       : min64u(2 * peer->ope_backoff_ns,
 						cfg->obn_reconnect_max_ns);
+	M0_POST(peer->ope_backoff_ns > 0 &&
+		peer->ope_backoff_ns <= cfg->obn_reconnect_max_ns);
 	peer->ope_retry_at = m0_time_add(m0_o2ib__now(peer->ope_ni->oni_drv),
 					 peer->ope_backoff_ns);
 }

@@ -194,6 +194,7 @@ struct m0_o2ib__bounce *m0_o2ib__bounce_get(struct m0_o2ib__ni *ni,
 void m0_o2ib__bounce_put(struct m0_o2ib__ni *ni, struct m0_o2ib__bounce *bounce,
 			 bool is_sink)
 {
+	M0_PRE(is_sink || ni->oni_bounce_source_bytes > 0);
 	if (!is_sink)
 		ni->oni_bounce_source_bytes -= M0_O2IB__BOUNCE_BYTES;
 	m0_list_add(&ni->oni_bounces, &bounce->obb_link);

@@ -120,6 +120,7 @@ static void get_ready(struct m0_o2ib__xfer *xfer)
 	int32_t               status = (int32_t)xfer->oxf_payload.lpy_bytes;
 	int                   rc = m0_o2ib__xfer_begin(xfer);
 
+	M0_PRE(xfer->oxf_is_get && xfer->oxf_state == M0_O2IB__READY);
 	if (conn->ocn_state != M0_O2IB__UP) {
 		m0_o2ib__source_fail(xfer, -ECONNRESET);
 		return;
@@ -136,6 +137,7 @@ void m0_o2ib__source_ready(struct m0_o2ib__xfer *xfer)
 	struct m0_o2ib__peer *peer;
 	struct m0_o2ib__msg  *msg;
 
+	M0_PRE(xfer->oxf_is_mapped && xfer->oxf_tx != NULL);
 	if (xfer->oxf_is_get) {
 		get_ready(xfer);
 		return;
@@ -162,6 +164,8 @@ static void source_begin(struct m0_o2ib__ni *ni, struct m0_o2ib__xfer *xfer,
 {
 	int rc;
 
+	M0_PRE(xfer->oxf_tx == NULL && xfer->oxf_ni == ni);
+	M0_PRE(tx->ltx_payload.lpy_bytes > 0);
 	xfer->oxf_tx = tx;
 	xfer->oxf_payload = tx->ltx_payload;
 	xfer->oxf_deadline = min64u(tx->ltx_deadline,
@@ -200,6 +204,7 @@ static void large_send(struct m0_o2ib__ni *ni, struct m0_lnd_tx *tx)
 {
 	struct m0_o2ib__xfer *xfer = m0_o2ib__xfer_get(ni);
 
+	M0_PRE(tx->ltx_payload.lpy_bytes > M0_O2IB_PAYLOAD_BYTES_MAX);
 	if (xfer == NULL)
 		m0_o2ib__tx_end(tx, -ENOMEM, M0_LND_LOCAL_ERROR);
 	else

@@ -81,13 +81,13 @@ static void say_immediate(m0_bcount_t payload, uint8_t credits)
 	struct m0_o2ib_hdr h = hdr(M0_O2IB_IMMEDIATE, credits);
 
 	rig.rg_wanted = payload;
-	assert_true(rig_say(&rig, qp, buf,
-			    m0_o2ib__immediate_encode(
-				    &h,
-				    &(struct m0_o2ib_immediate){
-					    lnet(M0_O2IB_LNET_PUT), bytes,
-					    (uint32_t)payload },
-				    buf, sizeof buf)));
+	assert_true(rig_say(
+		&rig, qp, buf,
+		m0_o2ib__immediate_encode(
+			&h,
+			&(struct m0_o2ib_immediate){ lnet(M0_O2IB_LNET_PUT),
+						     bytes, (uint32_t)payload },
+			buf, sizeof buf)));
 }
 
 static void say_put_req(m0_bcount_t bytes)
@@ -95,14 +95,14 @@ static void say_put_req(m0_bcount_t bytes)
 	struct m0_o2ib_hdr h = hdr(M0_O2IB_PUT_REQ, 0);
 
 	rig.rg_wanted = bytes;
-	assert_true(rig_say(&rig, qp, buf,
-			    m0_o2ib__put_req_encode(
-				    &h,
-				    &(struct m0_o2ib_req){
-					    .ibq_lnet_hdr =
-						    lnet(M0_O2IB_LNET_PUT),
-					    .ibq_cookie = COOKIE },
-				    buf, sizeof buf)));
+	assert_true(
+		rig_say(&rig, qp, buf,
+			m0_o2ib__put_req_encode(
+				&h,
+				&(struct m0_o2ib_req){
+					.ibq_lnet_hdr = lnet(M0_O2IB_LNET_PUT),
+					.ibq_cookie = COOKIE },
+				buf, sizeof buf)));
 }
 
 static bool say_done(uint8_t type, uint64_t cookie, int32_t status)
@@ -130,8 +130,8 @@ static uint8_t heard(void)
 
 static struct rig_tx *send(m0_bcount_t bytes)
 {
-	struct rig_tx *rt = rig_tx_make(&rig, PEER, lnet(M0_O2IB_LNET_PUT),
-					bytes);
+	struct rig_tx *rt =
+		rig_tx_make(&rig, PEER, lnet(M0_O2IB_LNET_PUT), bytes);
 
 	assert_non_null(rt);
 	rig_xmit(&rig, rt);
@@ -186,8 +186,8 @@ static void a_put_comes(void **state)
 	assert_true(got.om_ack.ibk_src_cookie == COOKIE);
 	assert_true(got.om_ack.ibk_sink.ibd_bytes == LARGE);
 	assert_true(rig_last(&rig)->rgr_rx->lr_offered);
-	assert_true(say_done(M0_O2IB_PUT_DONE, got.om_ack.ibk_dst_cookie,
-			     LARGE));
+	assert_true(
+		say_done(M0_O2IB_PUT_DONE, got.om_ack.ibk_dst_cookie, LARGE));
 	assert_true(rig_last(&rig)->rgr_is_done);
 	assert_int_equal(rig_last(&rig)->rgr_status, 0);
 	assert_false(qp->rgq_is_broken);
@@ -266,11 +266,11 @@ static void a_request_from_ourselves_is_refused(void **state)
 	(void)state;
 	h.ibh_src_nid4 = US;
 	h.ibh_dst_stamp = 0;
-	assert_null(rig_request(&rig, buf,
-				m0_o2ib__conn_encode(
-					&h,
-					&(struct m0_o2ib_params){ 8, 256, 4096 },
-					buf, sizeof buf)));
+	assert_null(rig_request(
+		&rig, buf,
+		m0_o2ib__conn_encode(&h,
+				     &(struct m0_o2ib_params){ 8, 256, 4096 },
+				     buf, sizeof buf)));
 	assert_int_equal(rig.rg_reject_nr, M0_O2IB_REJECT_BYTES);
 	assert_int_equal(rig.rg_reject[6], M0_O2IB_FATAL);
 }
@@ -279,20 +279,18 @@ static void say_ack(unsigned frags_nr, uint32_t each)
 {
 	static struct m0_o2ib_frag frags[M0_O2IB_FRAGS_MAX];
 	struct m0_o2ib_hdr         h = hdr(M0_O2IB_PUT_ACK, 0);
-	struct m0_o2ib_put_ack     ack = {
-		    .ibk_src_cookie = got.om_req.ibq_cookie,
-		    .ibk_dst_cookie = COOKIE,
-		    .ibk_sink = { .ibd_key = 5,
-				  .ibd_frags_nr = frags_nr,
-				  .ibd_frags = frags }
-	};
-	unsigned i;
+	struct m0_o2ib_put_ack ack = { .ibk_src_cookie = got.om_req.ibq_cookie,
+				       .ibk_dst_cookie = COOKIE,
+				       .ibk_sink = { .ibd_key = 5,
+						     .ibd_frags_nr = frags_nr,
+						     .ibd_frags = frags } };
+	unsigned               i;
 
 	for (i = 0; i < frags_nr; ++i)
 		frags[i] = (struct m0_o2ib_frag){ each, i * 65536 + 1 };
-	assert_true(rig_say(&rig, qp, buf,
-			    m0_o2ib__put_ack_encode(&h, &ack, buf,
-						    sizeof buf)));
+	assert_true(
+		rig_say(&rig, qp, buf,
+			m0_o2ib__put_ack_encode(&h, &ack, buf, sizeof buf)));
 }
 
 /* A put to many fragments: the send queue bounds the writes, which go on as they
@@ -341,24 +339,23 @@ static void say_get_req(uint32_t sink)
 	struct m0_o2ib_hdr  h = hdr(M0_O2IB_GET_REQ, 0);
 
 	rig.rg_wanted = 0;
-	assert_true(rig_say(
-		&rig, qp, buf,
-		m0_o2ib__get_req_encode(
-			&h,
-			&(struct m0_o2ib_req){ .ibq_lnet_hdr =
-						       lnet(M0_O2IB_LNET_GET),
-					       .ibq_cookie = COOKIE,
-					       .ibq_sink = { .ibd_key = 5,
-							     .ibd_frags_nr = 1,
-							     .ibd_frags =
-								     &frag } },
-			buf, sizeof buf)));
+	assert_true(
+		rig_say(&rig, qp, buf,
+			m0_o2ib__get_req_encode(
+				&h,
+				&(struct m0_o2ib_req){
+					.ibq_lnet_hdr = lnet(M0_O2IB_LNET_GET),
+					.ibq_cookie = COOKIE,
+					.ibq_sink = { .ibd_key = 5,
+						      .ibd_frags_nr = 1,
+						      .ibd_frags = &frag } },
+				buf, sizeof buf)));
 }
 
 static struct rig_tx *reply(m0_bcount_t bytes)
 {
-	struct rig_tx *rt = rig_tx_make(&rig, PEER, lnet(M0_O2IB_LNET_REPLY),
-					bytes);
+	struct rig_tx *rt =
+		rig_tx_make(&rig, PEER, lnet(M0_O2IB_LNET_REPLY), bytes);
 
 	rt->rgt_tx.ltx_answers = rig_last(&rig)->rgr_rx;
 	rig_xmit(&rig, rt);
@@ -400,8 +397,8 @@ static void an_unknown_cookie_ends_it(void **state)
 	(void)state;
 	say_put_req(LARGE);
 	assert_int_equal(heard(), M0_O2IB_PUT_ACK);
-	assert_true(say_done(M0_O2IB_PUT_DONE,
-			     got.om_ack.ibk_dst_cookie + 1, LARGE));
+	assert_true(say_done(M0_O2IB_PUT_DONE, got.om_ack.ibk_dst_cookie + 1,
+			     LARGE));
 	assert_true(qp->rgq_is_broken);
 	assert_false(rig_last(&rig)->rgr_is_done);
 }
