@@ -8,6 +8,7 @@ import os
 
 import cli
 import lnet
+import page
 
 TESTS = ('latency', 'rate', 'put', 'get')
 QUICK = ('--time', '0.05')
@@ -37,6 +38,20 @@ class Measures(cli.Case):
                          [('latency', 64), ('rate', 64),
                           ('put', 4096), ('put', 65536), ('put', 1 << 20),
                           ('get', 4096), ('get', 65536), ('get', 1 << 20)])
+
+    def test_report_is_a_page(self):
+        path = self.path('page.html')
+        self.assert_done(cli.run('perf', *QUICK, '--report', path))
+        with open(path, encoding='utf-8') as file:
+            text = file.read()
+        page.check(self, text, plots=3)
+        self.assertIn('Distribution of latencies', text)
+        self.assert_refused(cli.run('perf', '--listen', '--report', path), 2,
+                            '--report')
+        result = cli.run('perf', *QUICK, '-T', 'latency', '--report',
+                         '/nonsense/x')
+        self.assertEqual(result.returncode, 1)
+        self.assertIn(b'/nonsense/x', result.stderr)
 
     def test_async(self):
         self.check('--mode', 'async')

@@ -57,7 +57,8 @@ void page_begin(FILE *file, const char *title)
 	      "<meta name=\"viewport\" content=\"width=device-width\">\n<title>",
 	      file);
 	escape(file, title);
-	fprintf(file, "</title>\n<style>%s</style></head>\n<body>\n<h1>", style);
+	fprintf(file, "</title>\n<style>%s</style></head>\n<body>\n<h1>",
+		style);
 	escape(file, title);
 	fputs("</h1>\n", file);
 }
@@ -144,8 +145,7 @@ static double place_x(const struct axes *axes, double x)
 
 static double place_y(const struct axes *axes, double y)
 {
-	return HEIGHT - BOTTOM -
-	       y / axes->pax_y_max * (HEIGHT - TOP - BOTTOM);
+	return HEIGHT - BOTTOM - y / axes->pax_y_max * (HEIGHT - TOP - BOTTOM);
 }
 
 static void axes_init(struct axes *axes, const struct page_plot *plot)
@@ -173,11 +173,11 @@ static void axes_init(struct axes *axes, const struct page_plot *plot)
 	}
 	if (axes->pax_x_max <= axes->pax_x_min)
 		axes->pax_x_max = axes->pax_x_min + 1;
-	axes->pax_y_step = round_up(axes->pax_y_max > 0
-					    ? axes->pax_y_max / TICKS
-					    : 1);
-	axes->pax_y_max = axes->pax_y_step *
-			  whole_up(max_check(axes->pax_y_max / axes->pax_y_step, 1.0));
+	axes->pax_y_step =
+		round_up(axes->pax_y_max > 0 ? axes->pax_y_max / TICKS : 1);
+	axes->pax_y_max =
+		axes->pax_y_step *
+		whole_up(max_check(axes->pax_y_max / axes->pax_y_step, 1.0));
 }
 
 static void tick_x(FILE *file, const struct axes *axes, double x,
@@ -207,7 +207,8 @@ static void ticks_x(FILE *file, const struct axes *axes)
 
 			snprintf(text, sizeof text, "%u%s", 1U << power % 10,
 				 units[power / 10]);
-			tick_x(file, axes, (double)(UINT64_C(1) << power), text);
+			tick_x(file, axes, (double)(UINT64_C(1) << power),
+			       text);
 		}
 		return;
 	}
@@ -301,8 +302,8 @@ void page_plot(FILE *file, const struct page_plot *plot)
 		series_print(file, &axes, plot, i);
 	fputs("</svg>\n<p>", file);
 	for (i = 0; i < plot->ppl_series_nr; ++i) {
-		fprintf(file, "<span style=\"color:var(--s%zu)\">&#9632;</span> ",
-			i);
+		fprintf(file,
+			"<span style=\"color:var(--s%zu)\">&#9632;</span> ", i);
 		escape(file, plot->ppl_series[i].pgs_name);
 		fputs("&ensp;", file);
 	}

@@ -208,8 +208,8 @@ int lst_stat(struct lst_session *s, struct lst_args *a, struct lst_out *o);
 int lst_show_error(struct lst_session *s, struct lst_args *a,
 		   struct lst_out *o);
 /** Runs a verb of a session, under the lock. */
-int lst_verb_run(struct lst_session *session, struct lst_args *args,
-		 struct lst_out *out);
+int  lst_verb_run(struct lst_session *session, struct lst_args *args,
+		  struct lst_out *out);
 bool lst_verb_is_known(const char *verb);
 
 /** Runs the plan of a file. @return the exit code. */

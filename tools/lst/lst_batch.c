@@ -39,7 +39,8 @@ int lst_add_batch(struct lst_session *s, struct lst_args *a, struct lst_out *o)
 		return fail(o, "Failed to create batch", -EEXIST);
 	if (s->lsn_batches_nr == LST_BATCHES_MAX)
 		return fail(o, "Failed to create batch", -ENOSPC);
-	s->lsn_batches[s->lsn_batches_nr] = (struct lst_batch){ .lbt_runs = false };
+	s->lsn_batches[s->lsn_batches_nr] =
+		(struct lst_batch){ .lbt_runs = false };
 	snprintf(s->lsn_batches[s->lsn_batches_nr++].lbt_name, LST_NAME_BYTES,
 		 "%s", a->lsa_words[0]);
 	return TOOL_OK;
@@ -122,9 +123,10 @@ static int what_parse(struct lst_args *a, struct lst_out *o, uint32_t feats,
 	}
 	if (m0_st_test_check(what, feats) == 0)
 		return 0;
-	fprintf(o->lso_err, "a number is not accepted; accepted: --concurrency "
-			    "1 to 1024, --loop from 1, size=1 to 1M, off= below "
-			    "4096\n");
+	fprintf(o->lso_err,
+		"a number is not accepted; accepted: --concurrency "
+		"1 to 1024, --loop from 1, size=1 to 1M, off= below "
+		"4096\n");
 	return -EINVAL;
 }
 
@@ -161,17 +163,15 @@ static uint32_t dests_of(struct lst_session *s, const struct lst_test *test,
 			 const struct lst_group *to, unsigned i, uint8_t *list)
 {
 	uint32_t nr = min_check(test->ltt_servers, to->lgp_nodes_nr);
-	uint32_t first =
-		(uint32_t)((uint64_t)(i / test->ltt_clients) * test->ltt_servers %
-			   to->lgp_nodes_nr);
+	uint32_t first = (uint32_t)((uint64_t)(i / test->ltt_clients) *
+				    test->ltt_servers % to->lgp_nodes_nr);
 	uint32_t j;
 
 	for (j = 0; j < nr; ++j)
-		m0_st_dest_encode(
-			&s->lsn_nodes[to->lgp_nodes[(first + j) %
-						    to->lgp_nodes_nr]]
-				 .lcn_id,
-			list, j, s->lsn_feats, false);
+		m0_st_dest_encode(&s->lsn_nodes[to->lgp_nodes[(first + j) %
+							      to->lgp_nodes_nr]]
+					   .lcn_id,
+				  list, j, s->lsn_feats, false);
 	return nr;
 }
 
@@ -179,10 +179,10 @@ static int clients_tell(struct lst_session *s, const struct lst_test *test,
 			const struct lst_group *from,
 			const struct lst_group *to, struct lst_out *o)
 {
-	unsigned           nr = from->lgp_nodes_nr;
-	uint32_t           each = min_check(test->ltt_servers, to->lgp_nodes_nr);
-	size_t             bytes = m0_st_dests_bytes(each, s->lsn_feats);
-	struct m0_st_msg  *msgs = calloc(nr + 1, sizeof *msgs);
+	unsigned          nr = from->lgp_nodes_nr;
+	uint32_t          each = min_check(test->ltt_servers, to->lgp_nodes_nr);
+	size_t            bytes = m0_st_dests_bytes(each, s->lsn_feats);
+	struct m0_st_msg *msgs = calloc(nr + 1, sizeof *msgs);
 	struct m0_st_call *calls = calloc(nr + 1, sizeof *calls);
 	uint8_t           *lists = calloc(nr + 1, bytes);
 	unsigned           i;
@@ -228,9 +228,10 @@ int lst_add_test(struct lst_session *s, struct lst_args *a, struct lst_out *o)
 	struct lst_group *to;
 
 	if (a->lsa_from == NULL || a->lsa_to == NULL) {
-		fprintf(o->lso_err, "Usage: colibri lst add_test [--batch NAME] "
-				    "[--loop N] [--concurrency N] [--distribute "
-				    "N:M] --from GROUP --to GROUP ping|brw ...\n");
+		fprintf(o->lso_err,
+			"Usage: colibri lst add_test [--batch NAME] "
+			"[--loop N] [--concurrency N] [--distribute "
+			"N:M] --from GROUP --to GROUP ping|brw ...\n");
 		return TOOL_USAGE;
 	}
 	from = lst_group_find(s, a->lsa_from);
@@ -278,10 +279,12 @@ static unsigned batch_nodes(const struct lst_session *s,
 	unsigned j;
 
 	for (i = 0; seen != NULL && i < s->lsn_tests_nr; ++i) {
-		const struct lst_test *test = &s->lsn_tests[i];
-		const struct lst_group *ends[] = { s->lsn_groups[test->ltt_from],
-						   s->lsn_groups[test->ltt_to] };
-		unsigned                k;
+		const struct lst_test  *test = &s->lsn_tests[i];
+		const struct lst_group *ends[] = {
+			s->lsn_groups[test->ltt_from],
+			s->lsn_groups[test->ltt_to]
+		};
+		unsigned k;
 
 		if (test->ltt_batch != batch_nr(s, batch) ||
 		    (++n != test_nr && test_nr != 0))
@@ -354,9 +357,8 @@ int lst_run(struct lst_session *s, struct lst_args *a, struct lst_out *o)
 
 	if (batch == NULL || nodes == NULL || batch->lbt_tests_nr == 0) {
 		free(nodes);
-		return batch == NULL
-			       ? TOOL_FAILED
-			       : fail(o, "Failed to run batch", -ENOENT);
+		return batch == NULL ? TOOL_FAILED
+				     : fail(o, "Failed to run batch", -ENOENT);
 	}
 	nr = batch_nodes(s, batch, 0, true, true, nodes);
 	rc = batch_calls(s, batch, M0_ST_RUN, 0, 0, nodes, nr, a->lsa_timeout,

@@ -54,8 +54,8 @@ static int node_add(struct expansion *exp, const struct m0_lnet_nid *nid)
 }
 
 /** The first range of part `part`, and their number. */
-static const struct m0_lnet_range *part_of(const struct m0_lnet_nid_range *range,
-					   unsigned part, unsigned *nr)
+static const struct m0_lnet_range *part_of(
+	const struct m0_lnet_nid_range *range, unsigned part, unsigned *nr)
 {
 	unsigned at = range->lnr_nets_nr;
 	unsigned i;
@@ -108,8 +108,8 @@ static int words_expand(struct lst_session *s, struct lst_group *group,
 
 	other = lst_group_find(s, word);
 	for (i = 0; other != NULL && i < other->lgp_nodes_nr; ++i)
-		(void)node_add(&exp,
-			       &s->lsn_nodes[other->lgp_nodes[i]].lcn_id.lp_nid);
+		(void)node_add(
+			&exp, &s->lsn_nodes[other->lgp_nodes[i]].lcn_id.lp_nid);
 	if (other != NULL)
 		return 0;
 	if (m0_lnet_nid_parse(&nid, word) == 0)
@@ -233,7 +233,8 @@ int lst_show_session(struct lst_session *s, struct lst_args *a,
 	(void)m0_lnet_nid_print(&s->lsn_nid, nid, sizeof nid);
 	if (!a->lsa_json) {
 		fprintf(o->lso_out,
-			"%s ID: %" PRIu64 "@%s, KEY: %s FEATURES: %x NODES: %u\n",
+			"%s ID: %" PRIu64
+			"@%s, KEY: %s FEATURES: %x NODES: %u\n",
 			s->lsn_name, s->lsn_sid.sid_stamp, nid, s->lsn_key,
 			s->lsn_feats, nr);
 		return TOOL_OK;
@@ -499,10 +500,12 @@ int lst_ping(struct lst_session *s, struct lst_args *a, struct lst_out *o)
 				a->lsa_timeout, &calls);
 	free(msgs);
 	for (i = 0; bad >= 0 && i < group->lgp_nodes_nr; ++i) {
-		const struct lst_node  *node = &s->lsn_nodes[group->lgp_nodes[i]];
+		const struct lst_node *node =
+			&s->lsn_nodes[group->lgp_nodes[i]];
 		const struct m0_st_msg *rep = &calls[i].scl_reply;
 		bool has = calls[i].scl_rc == 0 && rep->smg_status == 0 &&
-			   m0_lnet_nid_from4(&owner, rep->smg_sid.sid_nid4) == 0;
+			   m0_lnet_nid_from4(&owner, rep->smg_sid.sid_nid4) ==
+				   0;
 
 		fprintf(o->lso_out, "\t%s: %s [session: %s id: %s]\n",
 			m0_lnet_id_print(&node->lcn_id, text, sizeof text),

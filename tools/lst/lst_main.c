@@ -85,8 +85,7 @@ static int session_new(struct lst_args *args, const char *path)
 		return args->lsa_fail.tf_exit;
 	printf("SESSION: %s FEATURES: %x TIMEOUT: %u FORCE: %s\n",
 	       args->lsa_words_nr > 0 ? args->lsa_words[0] : "session",
-	       M0_ST_FEAT_LEN,
-	       args->lsa_has_timeout ? args->lsa_timeout : 300,
+	       M0_ST_FEAT_LEN, args->lsa_has_timeout ? args->lsa_timeout : 300,
 	       args->lsa_force ? "Yes" : "No");
 	return TOOL_OK;
 }
@@ -119,8 +118,8 @@ static bool is_plan(const struct lst_args *args)
 
 	return strcmp(args->lsa_verb, "run") == 0 &&
 	       (strchr(word, '/') != NULL ||
-		(dot != NULL && (strcmp(dot, ".yaml") == 0 ||
-				 strcmp(dot, ".yml") == 0)));
+		(dot != NULL &&
+		 (strcmp(dot, ".yaml") == 0 || strcmp(dot, ".yml") == 0)));
 }
 
 static int lst_do(struct lst_args *args, int argc, char **argv)

@@ -138,7 +138,8 @@ static int tests_read(struct plan *plan, const struct conf_node *list)
 	for (item = list->cfn_first; rc == 0 && item != NULL;
 	     item = item->cfn_next) {
 		if (plan->lpl_tests_nr == PLAN_TESTS_MAX)
-			return wrong(plan, item, "at most 64 tests are accepted");
+			return wrong(plan, item,
+				     "at most 64 tests are accepted");
 		if (item->cfn_kind != CONF_MAP)
 			return wrong(plan, item, "a map is accepted here");
 		test = &plan->lpl_tests[plan->lpl_tests_nr++];
@@ -310,7 +311,8 @@ static struct sums sums_take(struct plan *plan, const char *name)
 		const struct m0_st_stats *stats =
 			&s->lsn_nodes[group->lgp_nodes[i]].lcn_stats;
 
-		sums.lsq_bytes += stats->sct_send_length + stats->sct_recv_length;
+		sums.lsq_bytes += stats->sct_send_length +
+				  stats->sct_recv_length;
 		sums.lsq_msgs += stats->sct_send_count;
 		sums.lsq_errors += (uint64_t)stats->sct_brw_errors +
 				   stats->sct_ping_errors +
@@ -329,10 +331,10 @@ static void sample_add(struct plan *plan, struct plan_test *test,
 		return;
 	sample = &test->lpt_samples[test->lpt_samples_nr++];
 	sample->lsm_at = seconds_since(plan->lpl_begin);
-	sample->lsm_mib_s = (double)(now->lsq_bytes - old->lsq_bytes) / seconds /
-			    (1 << 20);
-	sample->lsm_msgs_s =
-		(double)(uint32_t)(now->lsq_msgs - old->lsq_msgs) / seconds;
+	sample->lsm_mib_s = (double)(now->lsq_bytes - old->lsq_bytes) /
+			    seconds / (1 << 20);
+	sample->lsm_msgs_s = (double)(uint32_t)(now->lsq_msgs - old->lsq_msgs) /
+			     seconds;
 	sample->lsm_answer_ms = answer * 1e3;
 }
 
@@ -344,8 +346,8 @@ static void test_watch(struct plan *plan, struct plan_test *test)
 	m0_time_t   begin = m0_time_now();
 	m0_time_t   old_at = begin;
 	m0_time_t   asked;
-	unsigned    ms = max_check(1000U, plan->lpl_duration * 1000 /
-						  (SAMPLES_MAX - 1));
+	unsigned    ms =
+		max_check(1000U, plan->lpl_duration * 1000 / (SAMPLES_MAX - 1));
 
 	while (seconds_since(begin) < plan->lpl_duration &&
 	       stop_signal() == 0 && now.lsq_bad == 0) {
@@ -460,13 +462,15 @@ static void plot_time(FILE *file, const struct plan *plan, const char *title,
 {
 	struct page_series series[PAGE_SERIES_MAX];
 	struct page_point *points;
-	struct page_plot   plot = { title, "seconds", y, false, false, series, 0 };
-	unsigned           i;
-	unsigned           j;
+	struct page_plot   plot = {
+		  title, "seconds", y, false, false, series, 0
+	};
+	unsigned i;
+	unsigned j;
 
 	points = calloc((size_t)PAGE_SERIES_MAX * SAMPLES_MAX, sizeof *points);
-	for (i = 0; points != NULL && i < plan->lpl_tests_nr &&
-		    i < PAGE_SERIES_MAX;
+	for (i = 0;
+	     points != NULL && i < plan->lpl_tests_nr && i < PAGE_SERIES_MAX;
 	     ++i) {
 		const struct plan_test *test = &plan->lpl_tests[i];
 
@@ -496,8 +500,13 @@ static void plot_size(FILE *file, const struct plan *plan)
 {
 	struct page_point  points[PLAN_TESTS_MAX];
 	struct page_series series = { "brw", points, 0 };
-	struct page_plot   plot = { "Rate against size", "bytes of a request",
-				    "MiB/s", true, false, &series, 1 };
+	struct page_plot   plot = { "Rate against size",
+				    "bytes of a request",
+				    "MiB/s",
+				    true,
+				    false,
+				    &series,
+				    1 };
 	unsigned           i;
 
 	for (i = 0; i < plan->lpl_tests_nr; ++i)
@@ -517,15 +526,21 @@ static void plot_answers(FILE *file, const struct plan *plan)
 	struct page_point  points[32] = { { 0 } };
 	struct page_series series = { "answers", points, 0 };
 	struct page_plot   plot = { "Answers to the console by their latency",
-				    "microseconds, up to", "answers", true, true,
-				    &series, 1 };
+				    "microseconds, up to",
+				    "answers",
+				    true,
+				    true,
+				    &series,
+				    1 };
 	unsigned           i;
 	unsigned           j;
 	unsigned           n;
 
 	for (i = 0; i < plan->lpl_tests_nr; ++i) {
 		for (j = 0; j < plan->lpl_tests[i].lpt_samples_nr; ++j) {
-			double us = plan->lpl_tests[i].lpt_samples[j].lsm_answer_ms *
+			double us = plan->lpl_tests[i]
+					    .lpt_samples[j]
+					    .lsm_answer_ms *
 				    1e3;
 
 			for (n = 0; n < ARRAY_SIZE(points) - 1 &&
@@ -624,8 +639,8 @@ static int plan_go(struct plan *plan)
 	m0_mutex_lock(&plan->lpl_session.lsn_lock);
 	plan->lpl_begin = m0_time_now();
 	rc = groups_make(plan);
-	for (i = 0; rc == TOOL_OK && i < plan->lpl_tests_nr &&
-		    stop_signal() == 0;
+	for (i = 0;
+	     rc == TOOL_OK && i < plan->lpl_tests_nr && stop_signal() == 0;
 	     ++i) {
 		if (lst_group_find(&plan->lpl_session,
 				   plan->lpl_tests[i].lpt_from) == NULL)
@@ -651,8 +666,8 @@ int lst_plan_run(struct lst_args *args, const char *path)
 
 	plan.lpl_args = args;
 	plan.lpl_path = path;
-	plan.lpl_out = (struct lst_out){ null ?: stderr, stderr, plan_stopped,
-					 -1 };
+	plan.lpl_out =
+		(struct lst_out){ null ?: stderr, stderr, plan_stopped, -1 };
 	rc = plan_parse(&plan);
 	if (rc == 0)
 		rc = plan_go(&plan);

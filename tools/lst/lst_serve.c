@@ -51,10 +51,11 @@ int lst_path(char ret[LST_PATH_BYTES], const char *key, bool make,
 	if (key[0] == '\0' || strlen(key) >= LST_KEY_BYTES ||
 	    strspn(key, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 			"0123456789_-") != strlen(key))
-		return tool_fail_set(fail, TOOL_USAGE,
-				     "$LST_SESSION '%.40s' is not accepted; "
-				     "accepted: 1 to %d letters, digits, - or _",
-				     key, LST_KEY_BYTES - 1);
+		return tool_fail_set(
+			fail, TOOL_USAGE,
+			"$LST_SESSION '%.40s' is not accepted; "
+			"accepted: 1 to %d letters, digits, - or _",
+			key, LST_KEY_BYTES - 1);
 	if (ctl_path(node, make, fail) != 0)
 		return fail->tf_exit;
 	slash = strrchr(node, '/');
@@ -133,7 +134,7 @@ static ssize_t sink_write(void *cookie, const char *bytes, size_t nr)
 
 	nr = min_check(nr, (size_t)LST_COMMAND_BYTES);
 	return frame_send(sink->snk_fd, sink->snk_kind, bytes, nr) ? (ssize_t)nr
-								    : -1;
+								   : -1;
 }
 
 static FILE *sink_open(struct sink *sink, int fd, char kind)

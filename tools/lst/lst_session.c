@@ -55,8 +55,8 @@ int lst_session_open(struct lst_session *session, struct lst_args *args,
 	snprintf(session->lsn_key, sizeof session->lsn_key, "%s", key);
 	snprintf(session->lsn_name, sizeof session->lsn_name, "%s",
 		 args->lsa_words_nr > 0 ? args->lsa_words[0] : "session");
-	session->lsn_timeout =
-		args->lsa_has_timeout ? args->lsa_timeout : IDLE_DEFAULT;
+	session->lsn_timeout = args->lsa_has_timeout ? args->lsa_timeout
+						     : IDLE_DEFAULT;
 	session->lsn_force = args->lsa_force;
 	session->lsn_any_port = args->lsa_opts.nop_cfg.lc_src_port_max == 0;
 	session->lsn_nodes = calloc(LST_NODES_MAX, sizeof *session->lsn_nodes);
@@ -171,12 +171,14 @@ void lst_call_say(const struct lst_session *session,
 	(void)m0_lnet_id_print(&call->scl_dest, text, sizeof text);
 	if (call->scl_rc == 0 && status == EBUSY &&
 	    call->scl_reply.smg_name[0] != '\0')
-		fprintf(err, "%s: %s: the node has session `%s'; --force "
-			     "takes it over\n",
+		fprintf(err,
+			"%s: %s: the node has session `%s'; --force "
+			"takes it over\n",
 			what, text, call->scl_reply.smg_name);
 	else if (call->scl_rc == 0 && status == EACCES)
-		fprintf(err, "%s: %s: the node does not admit us; see its "
-			     "--selftest\n",
+		fprintf(err,
+			"%s: %s: the node does not admit us; see its "
+			"--selftest\n",
 			what, text);
 	else
 		fprintf(err, "%s: %s: %s\n", what, text,

@@ -31,7 +31,8 @@ int lst_stats_take(struct lst_session *s, const unsigned *nodes, unsigned nr,
 	for (i = 0; bad >= 0 && i < nr; ++i) {
 		struct lst_node *node = &s->lsn_nodes[nodes[i]];
 
-		if (calls[i].scl_rc != 0 || calls[i].scl_reply.smg_status != 0) {
+		if (calls[i].scl_rc != 0 ||
+		    calls[i].scl_reply.smg_status != 0) {
 			node->lcn_stats_at = 0;
 			continue;
 		}
@@ -105,9 +106,7 @@ static void line_print(const struct lst_args *a, struct lst_out *o, char which,
 		       const struct spread *spread, bool is_rate)
 {
 	bool        all = !a->lsa_avg && !a->lsa_min && !a->lsa_max;
-	double      unit = is_rate      ? 1
-			   : a->lsa_mbs ? 1e6
-					: 1 << 20;
+	double      unit = is_rate ? 1 : a->lsa_mbs ? 1e6 : 1 << 20;
 	const char *name = is_rate ? "RPC/s" : a->lsa_mbs ? "MB/s" : "MiB/s";
 	const struct {
 		const char *name;
@@ -250,10 +249,9 @@ static void delay(struct lst_session *s, const struct lst_args *a,
 
 	m0_mutex_unlock(&s->lsn_lock);
 	while (m0_time_now() < until && !o->lso_stopped(o))
-		(void)m0_nanosleep(
-			min_check(M0_TIME_ONE_SECOND / 10,
-				  m0_time_sub(until, m0_time_now())),
-			NULL);
+		(void)m0_nanosleep(min_check(M0_TIME_ONE_SECOND / 10,
+					     m0_time_sub(until, m0_time_now())),
+				   NULL);
 	m0_mutex_lock(&s->lsn_lock);
 }
 

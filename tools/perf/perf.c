@@ -11,6 +11,7 @@ enum {
 	KEY_CPUS,
 	KEY_TIME,
 	KEY_WORKERS,
+	KEY_REPORT,
 	KEY_THREADS,
 	KEY_PEER_NET,
 	KEY_ONCE,
@@ -71,6 +72,8 @@ static const struct argp_option perf_options[] = {
 	  "(default), or 2",
 	  0 },
 	{ "json", 'j', NULL, 0, "Print JSON", 0 },
+	{ "report", KEY_REPORT, "FILE", 0,
+	  "Write a page of HTML with plots; not with --listen", 0 },
 	{ 0 },
 };
 
@@ -207,6 +210,7 @@ static void given(struct perf_args *args, int key)
 		{ KEY_EP, PERF_GIVEN_EP },
 		{ KEY_TIMEOUT, PERF_GIVEN_TIMEOUT },
 		{ KEY_REATTACH, PERF_GIVEN_REATTACH },
+		{ KEY_REPORT, PERF_GIVEN_REPORT },
 	};
 	size_t i;
 
@@ -300,6 +304,9 @@ static error_t perf_option(int key, char *arg, struct argp_state *state)
 		break;
 	case 'j':
 		args->pa_json = true;
+		break;
+	case KEY_REPORT:
+		args->pa_report = arg;
 		break;
 	case ARGP_KEY_ARG:
 		operand(args, arg);

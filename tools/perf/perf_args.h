@@ -22,6 +22,7 @@ enum perf_given {
 	PERF_GIVEN_EP,
 	PERF_GIVEN_TIMEOUT,
 	PERF_GIVEN_REATTACH,
+	PERF_GIVEN_REPORT,
 	PERF_GIVEN_NR
 };
 
@@ -40,6 +41,8 @@ struct perf_args {
 	uint64_t          pa_threads;
 	struct perf_setup pa_setup;
 	bool              pa_json;
+	/** File of the page with plots; NULL: none. */
+	const char *pa_report;
 	/** Serve others; one of them. */
 	bool pa_listen;
 	bool pa_once;
@@ -70,6 +73,9 @@ int  perf_places_open(struct perf_args *args);
 void perf_places_close(struct perf_args *args);
 /** Measures all rows; the places are open. */
 void perf_rows_run(struct perf_args *args);
+/** Writes a page about rows. @return 0, or the exit code. */
+int perf_report_write(const char *path, const struct perf_row *rows, size_t nr,
+		      struct tool_fail *fail);
 /** Serves clients; the place is open. */
 void perf_listen_run(struct perf_args *args);
 

@@ -40,6 +40,7 @@ static const struct {
 	[PERF_GIVEN_EP] = { "--ep", CLIENT | SERVER },
 	[PERF_GIVEN_TIMEOUT] = { "--timeout", CLIENT | SERVER },
 	[PERF_GIVEN_REATTACH] = { "--reattach", SERVER },
+	[PERF_GIVEN_REPORT] = { "--report", LOCAL | CLIENT },
 };
 
 static void fits_check(const struct perf_args *args)

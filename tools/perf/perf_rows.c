@@ -212,6 +212,9 @@ static void rows_tell(struct perf_args *args, struct rows_told *told)
 		busy_print(told);
 	if (tree != NULL)
 		jout_free(tree);
+	if (rc == 0 && args->pa_report != NULL)
+		(void)perf_report_write(args->pa_report, told->ro_rows,
+					told->ro_nr, args->pa_fail);
 }
 
 static void rows_far(struct perf_args *args, struct rows_told *told)
