@@ -420,7 +420,8 @@ int lst_serve_start(struct lst_args *args, const char *key, const char *path)
 		return tool_fail_set(&args->lsa_fail, TOOL_FAILED,
 				     "the process of the session has died");
 	if (report.rpo_code != 0)
-		(void)tool_fail_set(&args->lsa_fail, report.rpo_code, "%s",
+		(void)tool_fail_set(&args->lsa_fail,
+				    (enum tool_exit)report.rpo_code, "%s",
 				    report.rpo_text);
 	return report.rpo_code;
 }

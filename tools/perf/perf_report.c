@@ -62,11 +62,14 @@ static void plot_size(FILE *file, const struct perf_row *rows, size_t nr,
 {
 	struct page_point  points[PERF_TESTS_NR][PERF_SIZES_MAX];
 	struct page_series series[PERF_TESTS_NR];
-	struct page_plot   plot = {
-		  bulk ? "Rate of bulk against size"
-		       : "Rate of messages against size",
-		  "bytes", bulk ? "MB/s" : "messages/s", true, false, series, 0
-	};
+	struct page_plot   plot = { bulk ? "Rate of bulk against size"
+					 : "Rate of messages against size",
+				  "bytes",
+				  bulk ? "MB/s" : "messages/s",
+				  true,
+				  false,
+				  series,
+				  0 };
 	unsigned test;
 	size_t   i;
 
