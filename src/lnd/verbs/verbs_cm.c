@@ -108,6 +108,7 @@ static void established(struct m0_verbs_qp *qp, const struct event *event)
 	struct ibv_qp_attr attr = { .min_rnr_timer =
 					    qp->vqp_cfg.oqc_rnr_timer };
 
+	M0_PRE(M0_IN(qp->vqp_state, (M0_VERBS_ASKED, M0_VERBS_ACCEPTED)));
 	/* iWARP has no such timer. */
 	(void)ibv_modify_qp(qp->vqp_id->qp, &attr, IBV_QP_MIN_RNR_TIMER);
 	qp->vqp_state = M0_VERBS_UP;

@@ -185,6 +185,7 @@ int m0_verbs__hca_reserve(struct m0_verbs_hca *hca, unsigned nr)
 	unsigned size = (unsigned)hca->vhc_cq->cqe;
 	unsigned size_max = (unsigned)hca->vhc_attr.max_cqe;
 
+	M0_PRE(hca->vhc_cq != NULL);
 	if (need > size) {
 		if (need > size_max)
 			return -ENOMEM;

@@ -104,6 +104,7 @@ int m0_verbs__mem_add(struct m0_o2ib_dev *odv, struct m0_o2ib_mem *ome)
 	unsigned             i;
 	int                  rc;
 
+	M0_PRE(ome->ome_bytes > 0);
 	ome->ome_priv = NULL;
 	rc = mems_grow(dev);
 	if (rc != 0)

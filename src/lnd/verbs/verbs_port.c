@@ -108,6 +108,7 @@ static void limits_set(struct m0_verbs_port *vbp)
 	const struct ibv_device_attr *attr = &vbp->vbp_hca->vhc_attr;
 	struct m0_o2ib_port          *port = vbp->vbp_port;
 
+	M0_PRE(vbp->vbp_hca != NULL);
 	port->ort_depth_max = (uint16_t)min64u(
 		DEPTH_MAX, (unsigned)attr->max_qp_wr / WRS_EACH);
 	port->ort_sges_max =

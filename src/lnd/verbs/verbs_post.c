@@ -39,6 +39,7 @@ int m0_verbs__reposts_flush(struct m0_verbs_qp *qp)
 	struct ibv_recv_wr        *bad;
 	int                        rc;
 
+	M0_PRE(qp->vqp_state < M0_VERBS_ENDING);
 	if (m0_list_link_is_in(&qp->vqp_repost))
 		m0_list_del(&qp->vqp_repost);
 	if (first == NULL || qp->vqp_id == NULL || qp->vqp_id->qp == NULL)
@@ -80,6 +81,7 @@ static void wr_set(struct m0_verbs_qp *qp, struct ibv_send_wr *ibv,
 	struct m0_o2ib_dev_counts *counts = &qp->vqp_dev->vdv_dev.odv_counts;
 	unsigned                   sends = qp->vqp_qp.oqp_sends_nr;
 
+	M0_PRE(wr->owr_segs_nr >= 1);
 	M0_PRE(wr->owr_segs_nr <= qp->vqp_qp.oqp_sges_max);
 	sges_set(sges, wr);
 	ibv->wr_id = (uintptr_t)qp |
@@ -165,6 +167,7 @@ static void received(struct m0_verbs_qp *qp, struct m0_verbs_rbuf *rbuf,
 {
 	struct m0_verbs_dev *dev = qp->vqp_dev;
 
+	M0_PRE(qp->vqp_state < M0_VERBS_ENDING && rbuf->vrb_qp == qp);
 	if (wc->status != IBV_WC_SUCCESS) {
 		m0_verbs__qp_part(qp, -EIO);
 		return;
@@ -180,6 +183,7 @@ static void sent(struct m0_verbs_qp *qp, bool is_signalled,
 	struct m0_verbs_dev *dev = qp->vqp_dev;
 	int                  status = wc_status(wc);
 
+	M0_PRE(qp->vqp_state < M0_VERBS_ENDING);
 	++dev->vdv_dev.odv_counts.odc_signalled_nr;
 	/* A request that was flushed has not failed by itself. */
 	if (is_signalled && wc->status != IBV_WC_WR_FLUSH_ERR)

@@ -64,6 +64,7 @@ static int parts_make(struct m0_verbs_qp *qp)
 	unsigned             cqes = recvs + qp->vqp_qp.oqp_sends_nr;
 	int                  rc;
 
+	M0_PRE(qp->vqp_qp.oqp_sends_nr > 0);
 	M0_ALLOC_ARR(qp->vqp_rbufs, recvs);
 	M0_ALLOC_ARR(qp->vqp_ids, qp->vqp_qp.oqp_sends_nr);
 	qp->vqp_slab = m0_alloc_aligned(slab_bytes(qp), SLAB_SHIFT);
@@ -149,6 +150,7 @@ static int qp_make(struct m0_verbs_qp *qp)
 	};
 	struct ibv_qp_init_attr plain = attr;
 
+	M0_PRE(qp->vqp_id != NULL && qp->vqp_id->qp == NULL);
 	if (qp->vqp_id->verbs != hca->vhc_context)
 		return -ENODEV;
 	if (rdma_create_qp(qp->vqp_id, hca->vhc_pd, &attr) != 0) {
@@ -191,6 +193,7 @@ int m0_verbs__qp_ask(struct m0_verbs_qp *qp)
 	struct rdma_conn_param param = conn_param(qp);
 	int                    rc;
 
+	M0_PRE(qp->vqp_state == M0_VERBS_ROUTE);
 	ack_timeout_set(qp);
 	rc = qp_make(qp);
 	if (rc != 0)
@@ -258,6 +261,7 @@ int m0_verbs__connect(struct m0_o2ib_port *port, void *user,
 	struct m0_verbs_qp   *qp;
 	int                   rc;
 
+	M0_PRE(vbp != NULL && nr <= M0_O2IB_PRIVATE_BYTES_MAX);
 	if (port->ort_is_gone)
 		return -ENODEV;
 	rc = qp_new(vbp, user, cfg, bytes, nr, &qp);
@@ -282,6 +286,7 @@ int m0_verbs__accept(struct m0_o2ib_request *request, void *user,
 	struct m0_verbs_qp      *qp;
 	int                      rc;
 
+	M0_PRE(!vrq->vrq_is_answered);
 	rc = qp_new(vrq->vrq_port, user, cfg, bytes, nr, &qp);
 	if (rc != 0)
 		return rc;
@@ -380,6 +385,7 @@ static void qp_end(struct m0_verbs_qp *qp)
 	const struct m0_o2ib_dev_up *up = m0_verbs__up(qp->vqp_dev);
 	void                        *user = qp->vqp_qp.oqp_user;
 
+	M0_PRE(M0_IN(qp->vqp_state, (M0_VERBS_PARTING, M0_VERBS_ENDING)));
 	if (qp->vqp_state == M0_VERBS_PARTING && !qp->vqp_fails) {
 		m0_verbs__qp_kill(qp);
 		ending_add(qp, M0_VERBS_ENDING);
