@@ -142,6 +142,18 @@ struct m0_lnet_health_cfg {
 	uint64_t lhc_ping_max_ms;
 };
 
+/**
+ * Sockets that listen already, for example those of a service manager. A network over
+ * TCP takes the one whose address and port are those at which it would listen; the
+ * others are left alone. The sockets remain the caller's, stay open and keep the
+ * connections that nobody has accepted when the node is closed, so that the next node
+ * takes them.
+ */
+struct m0_lnet_listen_fds {
+	int      lfd_fds[M0_LNET_LISTEN_FDS_MAX];
+	unsigned lfd_nr;
+};
+
 struct m0_lnet_cfg {
 	struct m0_lnet_net_cfg lc_nets[M0_LNET_CFG_NETS_MAX];
 	unsigned               lc_nets_nr;
@@ -255,15 +267,8 @@ struct m0_lnet_cfg {
 	unsigned lc_lanes;
 	/** Processors on which these threads may run, as lc_cpus. */
 	char lc_lane_cpus[64];
-	/**
-	 * Sockets that listen already, for example those of a service manager. A network
-	 * over TCP takes the one whose address and port are those at which it would
-	 * listen; the others are left alone. The sockets remain the caller's, stay open
-	 * and keep the connections that nobody has accepted when the node is closed, so
-	 * that the next node takes them. None.
-	 */
-	int      lc_listen_fds[M0_LNET_LISTEN_FDS_MAX];
-	unsigned lc_listen_fds_nr;
+	/** None. */
+	struct m0_lnet_listen_fds lc_listen;
 	/**
 	 * With lc_attach: when the daemon has ended, the front looks for another one at the
 	 * same path for so long, and attaches again. Until then operations fail with

@@ -194,10 +194,10 @@ static int texts_check(const struct m0_lnet_cfg *cfg, char *why)
 
 	if (rc != 0)
 		return rc;
-	if (cfg->lc_listen_fds_nr > M0_LNET_LISTEN_FDS_MAX)
+	if (cfg->lc_listen.lfd_nr > M0_LNET_LISTEN_FDS_MAX)
 		return m0_node_why(why, -EINVAL,
-				   "lc_listen_fds_nr is %u; it may be up to %d",
-				   cfg->lc_listen_fds_nr,
+				   "lc_listen.lfd_nr is %u; it may be up to %d",
+				   cfg->lc_listen.lfd_nr,
 				   M0_LNET_LISTEN_FDS_MAX);
 	if (!is_terminated(cfg->lc_congestion, sizeof cfg->lc_congestion))
 		return m0_node_why(why, -EINVAL,

@@ -192,7 +192,7 @@ static void socket_check(struct attach_opts *opts)
 
 	if (listen_fds_take(&opts->ato_fds, opts->ato_fail) != TOOL_OK)
 		return;
-	fd = opts->ato_fds.lfd_attach;
+	fd = opts->ato_fds.lfs_attach;
 	if (fd < 0)
 		return;
 	opts->ato_given = true;

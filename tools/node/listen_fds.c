@@ -44,26 +44,26 @@ static bool listens_for_peers(int fd)
 static int fd_take(int fd, const char *name, struct listen_fds *ret,
 		   struct tool_fail *fail)
 {
-	if (strcmp(name, "attach") == 0 && ret->lfd_attach < 0) {
-		ret->lfd_attach = fd;
+	if (strcmp(name, "attach") == 0 && ret->lfs_attach < 0) {
+		ret->lfs_attach = fd;
 		return TOOL_OK;
 	}
 	if (strcmp(name, "lnet") != 0 ||
-	    ret->lfd_peers_nr == ARRAY_SIZE(ret->lfd_peers))
+	    ret->lfs_peers.lfd_nr == ARRAY_SIZE(ret->lfs_peers.lfd_fds))
 		return tool_fail_set(
 			fail, TOOL_USAGE,
 			"socket '%s', descriptor %d, of the service manager "
 			"is not accepted; accepted: one socket with "
 			"FileDescriptorName=attach, and up to %zu with "
 			"FileDescriptorName=lnet",
-			name, fd, ARRAY_SIZE(ret->lfd_peers));
+			name, fd, ARRAY_SIZE(ret->lfs_peers.lfd_fds));
 	if (!listens_for_peers(fd))
 		return tool_fail_set(
 			fail, TOOL_USAGE,
 			"socket 'lnet', descriptor %d, of the service manager "
 			"is not accepted; accepted: ListenStream=ADDRESS:PORT",
 			fd);
-	ret->lfd_peers[ret->lfd_peers_nr++] = fd;
+	ret->lfs_peers.lfd_fds[ret->lfs_peers.lfd_nr++] = fd;
 	return TOOL_OK;
 }
 
@@ -100,7 +100,7 @@ int listen_fds_take(struct listen_fds *ret, struct tool_fail *fail)
 	int         code = TOOL_OK;
 
 	M0_SET0(ret);
-	ret->lfd_attach = -1;
+	ret->lfs_attach = -1;
 	/* Ignore the sockets of another process. */
 	if (pid != NULL && fds != NULL && text_number_parse(pid, &whose) == 0 &&
 	    whose == (uint64_t)getpid()) {

@@ -9,10 +9,9 @@
 
 struct listen_fds {
 	/** The socket "attach", or the one that has no name; <0: none. */
-	int lfd_attach;
+	int lfs_attach;
 	/** The sockets "lnet", which listen for peers over TCP. */
-	int      lfd_peers[M0_LNET_LISTEN_FDS_MAX];
-	unsigned lfd_peers_nr;
+	struct m0_lnet_listen_fds lfs_peers;
 };
 
 /**

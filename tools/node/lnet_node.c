@@ -383,17 +383,6 @@ static void node_stop(struct lnet_node *node)
 	free(node->lno_seen);
 }
 
-/* Sockets of the service manager on which the node listens for peers. */
-static void listen_fds_give(struct lnet_node *node)
-{
-	const struct listen_fds *fds = &node->lno_attach.ato_fds;
-	struct m0_lnet_cfg      *cfg = &node->lno_opts.nop_cfg;
-
-	M0_BASSERT(sizeof cfg->lc_listen_fds == sizeof fds->lfd_peers);
-	memcpy(cfg->lc_listen_fds, fds->lfd_peers, sizeof fds->lfd_peers);
-	cfg->lc_listen_fds_nr = fds->lfd_peers_nr;
-}
-
 int node_main(int argc, char **argv)
 {
 	static struct lnet_node node = {
@@ -414,7 +403,8 @@ int node_main(int argc, char **argv)
 	    node_conf_read(&node) == 0 &&
 	    lnet_opts_check(&node.lno_opts) == 0 &&
 	    attach_opts_check(&node.lno_attach) == 0) {
-		listen_fds_give(&node);
+		node.lno_opts.nop_cfg.lc_listen =
+			node.lno_attach.ato_fds.lfs_peers;
 		if (node_start(&node) == 0) {
 			node_loop(&node);
 			node_stop(&node);

@@ -60,15 +60,15 @@ static int streams_make(struct m0_streams **ret, const struct m0_lnd_env *env)
 		    .sic_accept_timeout_ns = ms(cfg->lc_accept_timeout_ms),
 		    .sic_lanes_nr = cfg->lc_lanes,
 		    .sic_lane_cpus = cfg->lc_lane_cpus,
-		    .sic_listen_fds_nr = cfg->lc_listen_fds_nr,
+		    .sic_listen_fds_nr = cfg->lc_listen.lfd_nr,
 	};
 
 	M0_BASSERT(sizeof icfg.sic_same_host_dir ==
 		   sizeof cfg->lc_same_host_dir);
 	memcpy(icfg.sic_same_host_dir, cfg->lc_same_host_dir,
 	       sizeof icfg.sic_same_host_dir);
-	M0_BASSERT(sizeof icfg.sic_listen_fds == sizeof cfg->lc_listen_fds);
-	memcpy(icfg.sic_listen_fds, cfg->lc_listen_fds,
+	M0_BASSERT(sizeof icfg.sic_listen_fds == sizeof cfg->lc_listen.lfd_fds);
+	memcpy(icfg.sic_listen_fds, cfg->lc_listen.lfd_fds,
 	       sizeof icfg.sic_listen_fds);
 	memcpy(icfg.sic_congestion, cfg->lc_congestion,
 	       sizeof icfg.sic_congestion);

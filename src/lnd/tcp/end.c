@@ -70,6 +70,7 @@ static void reset_prepare(int fd)
 
 void m0_tcp__fd_end(int fd, bool reset)
 {
+	M0_PRE(fd >= 0);
 	if (reset)
 		reset_prepare(fd);
 	else

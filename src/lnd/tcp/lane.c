@@ -300,6 +300,7 @@ unsigned m0_lanes_give(struct m0_lanes *lanes, struct m0_lane_job *job,
 	struct m0_lane *lane = lane_choose(lanes, hint);
 
 	M0_PRE(job->ljb_nr <= M0_LANE_SEGS_MAX);
+	M0_PRE(job->ljb_at < job->ljb_nr);
 	job->ljb_lane = lane;
 	job->ljb_is_back = false;
 	job->ljb_deadline = 0;
@@ -350,6 +351,7 @@ bool m0_lanes_has_back(const struct m0_lanes *lanes)
 
 void m0_lanes_stop(struct m0_lanes *lanes, struct m0_lane_job *job)
 {
+	M0_PRE(job->ljb_lane != NULL);
 	__atomic_store_n(&job->ljb_stop, 1, __ATOMIC_SEQ_CST);
 	back_look(lanes);
 	if (!job->ljb_is_back)
@@ -363,6 +365,7 @@ void m0_lanes_stop(struct m0_lanes *lanes, struct m0_lane_job *job)
 void m0_lanes_recall(struct m0_lanes *lanes, struct m0_lane_job *job)
 {
 	m0_lanes_stop(lanes, job);
+	M0_ASSERT(m0_list_link_is_in(&job->ljb_link));
 	m0_list_del(&job->ljb_link);
 }
 

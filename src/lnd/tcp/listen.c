@@ -158,6 +158,7 @@ static int handed_take(const struct m0_streams_cfg *cfg,
 	int      fd;
 	int      rc;
 
+	M0_PRE(cfg->sic_listen_fds_nr <= ARRAY_SIZE(cfg->sic_listen_fds));
 	for (i = 0; i < cfg->sic_listen_fds_nr; ++i) {
 		if (is_at(cfg->sic_listen_fds[i], addr))
 			break;
@@ -233,6 +234,7 @@ static void callers_end(int listener_fd)
 {
 	int i;
 
+	M0_PRE(listener_fd >= 0);
 	for (i = 0; i < BACKLOG; ++i) {
 		int fd = accept4(listener_fd, NULL, NULL,
 				 SOCK_NONBLOCK | SOCK_CLOEXEC);
@@ -249,6 +251,7 @@ void m0_tcp__unlisten(struct m0_streams         *io,
 {
 	struct m0_tcp_listener *tcp = listener->slr_priv;
 
+	M0_PRE(tcp != NULL);
 	m0_tcp__near_unlisten(tcp);
 	m0_loop_del(m0_tcp__loop(m0_tcp__io(io)), &tcp->tcl_fd);
 	if (!tcp->tcl_is_handed)
@@ -293,6 +296,7 @@ static void caller_take(struct m0_tcp_listener *listener, int fd,
 /* The machine has no more sockets for us, for now. */
 void m0_tcp__accept_pause(struct m0_tcp_io *io, int rc)
 {
+	M0_PRE(rc > 0);
 	if (io->tci_pause_ns == 0)
 		m0_log(M0_LOG_WARN,
 		       "tcp: cannot accept connections for now: %s%s",

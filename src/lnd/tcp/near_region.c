@@ -93,6 +93,7 @@ static struct near_lent *lent_find(struct m0_near_lend *lend, const void *addr)
 
 static void lent_del(struct m0_near_lend *lend, unsigned rank)
 {
+	M0_PRE(rank < lend->nle_nr);
 	--lend->nle_nr;
 	memmove(&lend->nle_lent[rank], &lend->nle_lent[rank + 1],
 		(lend->nle_nr - rank) * sizeof lend->nle_lent[0]);
@@ -127,6 +128,7 @@ static uint32_t number_take(struct m0_near *near)
 	struct m0_near_lend *lend = near->nea_lend;
 	unsigned             left;
 
+	M0_PRE(lend != NULL);
 	for (left = SLOTS_NR; left > 0; --left) {
 		unsigned  slot = lend->nle_slot_next++ % SLOTS_NR;
 		uint32_t *last = &lend->nle_slots[slot];
@@ -162,6 +164,7 @@ static void region_lend(struct m0_tcp_stream      *stream,
 		return;
 	}
 	rank = rank_of(lend, region->org_base);
+	M0_ASSERT(rank <= lend->nle_nr && lend->nle_nr < SLOTS_NR);
 	memmove(&lend->nle_lent[rank + 1], &lend->nle_lent[rank],
 		(lend->nle_nr - rank) * sizeof lend->nle_lent[0]);
 	lend->nle_lent[rank] =
@@ -236,6 +239,8 @@ const void *m0_tcp__near_map_at(const struct m0_tcp_stream *stream,
 static void map_drop(struct m0_tcp_io *io, struct m0_near_maps *maps,
 		     struct near_map *map)
 {
+	M0_PRE(map->nmp_bytes <= maps->nmz_bytes);
+	M0_PRE(io->tci_maps_nr > 0);
 	m0_os_shm_unmap(map->nmp_addr, map->nmp_bytes);
 	maps->nmz_bytes -= map->nmp_bytes;
 	--io->tci_maps_nr;
@@ -280,6 +285,7 @@ static const char *region_map(struct m0_tcp_stream      *stream,
 	char                 why[WHY_BYTES];
 	int                  rc = -EDQUOT;
 
+	M0_PRE(near->nea_word_fd >= 0 && map->nmp_nr == 0);
 	map->nmp_addr = NULL;
 	if (may_map(stream->tcs_io, maps, word->nwo_bytes))
 		rc = m0_os_shm_map(near->nea_word_fd, word->nwo_bytes, false,
@@ -374,6 +380,7 @@ static const char *bytes_take(struct m0_tcp_stream *stream,
 		/* A wake-up. */
 		if (near->nea_word_nr == 0 && bytes[i] == 0)
 			continue;
+		M0_ASSERT(near->nea_word_nr < sizeof near->nea_word);
 		((uint8_t *)&near->nea_word)[near->nea_word_nr++] = bytes[i];
 		if (near->nea_word_nr < sizeof near->nea_word)
 			continue;
@@ -394,6 +401,7 @@ static const char *fds_take(struct m0_near *near, struct m0_os_fds *fds)
 		m0_os_fds_drop(fds);
 		return "more descriptors than are accepted";
 	}
+	M0_ASSERT(fds->ofs_nr == 1);
 	near->nea_word_fd = fds->ofs_fds[0];
 	return NULL;
 }

@@ -69,7 +69,7 @@ static void check_names_wrong_field(void **state)
 	WRONG(lc_nets_nr, 17, "0 to 16");
 	WRONG(lc_conns_per_peer, 0, "1 to 127");
 	WRONG(lc_lanes, 65, "0 to 64");
-	WRONG(lc_listen_fds_nr, M0_LNET_LISTEN_FDS_MAX + 1, "up to 16");
+	WRONG(lc_listen.lfd_nr, M0_LNET_LISTEN_FDS_MAX + 1, "up to 16");
 #undef WRONG
 	m0_lnet_cfg_default(&cfg);
 	memset(cfg.lc_congestion, 'x', sizeof cfg.lc_congestion);
