@@ -90,6 +90,8 @@ uint32_t m0_front__mem_next(struct m0_lnet *lnet, uint32_t after, void **addr,
 			    uint64_t *bytes);
 /** Is the region registered? front_mem.c. */
 bool m0_front__mem_is_used(struct m0_lnet *lnet, uint32_t nr);
+/** Is there memory that was deregistered while the front was shut? fro_lock is held. */
+bool m0_front__mem_is_left(const struct m0_lnet *lnet);
 /** Lets go of memory that was deregistered while the front was shut. front_mem.c. */
 void m0_front__mems_left(struct m0_lnet *lnet);
 /** Asks the node for its NIDs. front_nets.c. */

@@ -649,6 +649,18 @@ bool m0_front__mem_is_used(struct m0_lnet *lnet, uint32_t nr)
 	return is_used;
 }
 
+bool m0_front__mem_is_left(const struct m0_lnet *lnet)
+{
+	struct m0_list_link *link;
+
+	M0_PRE_EX(m0_mutex_is_locked(&lnet->fro_lock));
+	m0_list_for_each(&lnet->fro_mems.hmz_all, link) {
+		if (mem_of_all(link)->hmr_users_nr == 0)
+			return true;
+	}
+	return false;
+}
+
 /* Memory that was deregistered while nobody could be told; parts first, which are users of
  * what they are parts of. */
 static struct front_mem *left_take(struct m0_lnet *lnet)

@@ -208,13 +208,18 @@ static void renew_end(struct m0_pump *pump)
 {
 	struct m0_lnet *lnet = pump->pmp_lnet;
 	bool            closes;
+	bool            is_open;
 
 	M0_PRE(pump->pmp_again.pag_renews != M0_PUMP_RENEWS_NOT);
+	/* Before anybody can use it, or register it again. */
+	m0_front__mems_left(lnet);
 	m0_mutex_lock(&pump->pmp_lock);
 	m0_mutex_lock(&lnet->fro_lock);
 	/* m0_lnet_close() has found the front shut, and does not ask for the end. */
 	closes = M0_FRONT_GET(lnet->fro_embed.emb_is_closing);
-	if (!closes && m0_pump__is_open(pump)) {
+	is_open = !closes && m0_pump__is_open(pump) &&
+		  !m0_front__mem_is_left(lnet);
+	if (is_open) {
 		lnet->fro_shut = false;
 		lnet->fro_embed.emb_renews = false;
 		pump->pmp_again.pag_until = 0;
@@ -224,9 +229,8 @@ static void renew_end(struct m0_pump *pump)
 	if (closes && m0_pump__is_open(pump))
 		m0_pump__end(pump);
 	m0_mutex_unlock(&pump->pmp_lock);
-	if (closes || !m0_pump__is_open(pump))
+	if (!is_open)
 		return;
-	m0_front__mems_left(lnet);
 	m0_log(M0_LOG_INFO, "the process is attached to a node again");
 	m0_front__runners_wake(lnet);
 }
