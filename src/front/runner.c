@@ -6,7 +6,7 @@
 #include "front/front_internal.h"
 
 enum {
-	/** Looks at who steps, for each time that he is roused. */
+	/** Looks at who steps, for each time that the runner is roused. */
 	LOOKS_NR = 1024
 };
 

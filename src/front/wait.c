@@ -34,7 +34,7 @@ static void inline_sleep(struct m0_lnet *lnet, const struct m0_semaphore *sem,
 	M0_FRONT_SET(lnet->fro_sleeps, false);
 }
 
-/* A step that the caller makes; fro_stepping is his. */
+/* Makes a step for the caller, which has fro_stepping. */
 static bool inline_step(struct m0_lnet *lnet, m0_time_t now)
 {
 	struct m0_reactor *reactor;

@@ -20,7 +20,7 @@ void kit_fd_poll_add(struct m0_net_kit_machine *m)
 }
 
 /*
- * Someone else moves what is there by now. Until he has, the descriptor would
+ * Another thread moves what is there by now. Until it has, the descriptor would
  * be readable, and polls find nothing.
  */
 static void fd_poll_del(struct m0_net_kit_machine *m)

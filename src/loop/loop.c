@@ -3,9 +3,9 @@
  * The eventfd and the timerfd are watched edge-triggered like all the rest, so
  * neither is ever read: each write, each expiry is an event of its own.
  *
- * lop_roused is set by whoever writes to the eventfd, before he does, and
+ * lop_roused is set by a thread before it writes to the eventfd, and
  * cleared after a wait. While it is set a write was begun after the last clear,
- * so the next wait ends; and whoever finds it set has left his work before the
+ * so the next wait ends; and a thread that finds it set has left its work before the
  * clear that follows, after which the waiter looks for work. A write that comes
  * late ends one wait more than needed.
  */

@@ -51,8 +51,8 @@ struct m0_node_host {
 	/** The bound of an event queue of this number refuses a message, unless its
 	 * owner says now that it has done with others. NULL: no owner does. */
 	void (*nho_full)(void *host, uint32_t eq_nr);
-	/** Is somebody to post what he had before the message that the node looks at came?
-	 * Then the bell rings when he has. NULL: nobody is. */
+	/** Has a producer still to post entries that it had before the message that the
+	 * node looks at came? Then the bell rings when they are posted. NULL: never. */
 	bool (*nho_is_behind)(void *host);
 };
 

@@ -227,8 +227,8 @@ struct m0_os_ops {
 	 */
 	bool (*oo_wait)(struct m0_semaphore *semaphore, m0_time_t deadline);
 	/**
-	 * After m0_semaphore_up raised a count that somebody waits for. He may
-	 * have gone on, and the semaphore with him: for its address only.
+	 * After m0_semaphore_up raised a count that a thread waits for. The
+	 * thread may have gone on and ended the semaphore: only its address is used.
 	 */
 	void (*oo_post)(struct m0_semaphore *semaphore);
 	/** Blocks the calling application thread until `deadline`. */

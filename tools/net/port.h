@@ -107,7 +107,7 @@ void tool_port_close(struct tool_port *port);
  */
 int tool_port_send(struct tool_port *port, struct m0_net_end_point *to,
 		   const void *bytes, size_t nr);
-/** An answer to a stranger: failing to send it is his affair. Never waits. */
+/** Answers a stranger. A failure to send is not reported. Never waits. */
 void tool_port_reply(struct tool_port *port, struct m0_net_end_point *to,
 		     const void *bytes, size_t nr);
 /**

@@ -30,7 +30,7 @@ static void lane_end(struct obj_lane *lane)
 		lanes->os_done_tail = &lane->ol_next;
 	}
 	m0_mutex_unlock(&lanes->os_lock);
-	/* Woken under the lock, he would soon have to sleep for it. */
+	/* A thread woken under the lock would soon have to sleep for it. */
 	if (is_first)
 		m0_semaphore_up(&lanes->os_any);
 }

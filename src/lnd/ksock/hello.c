@@ -494,7 +494,7 @@ static struct m0_sock_conn *come(struct m0_sock            *sock,
 
 /**
  * Makes room for one more that has not introduced itself: the one that has had
- * longest to do so ends. Were it the newest, a stranger that renews his silent
+ * longest to do so ends. Were it the newest, a stranger that renews its silent
  * connections would keep everybody out.
  */
 static void room_make(struct m0_sock *sock)

@@ -91,7 +91,7 @@ static int dial_begin(struct m0_sock__peer *peer, struct m0_sock_conn *conn,
 	return 0;
 }
 
-/** Nobody wants to speak to it, but who says that he is it. */
+/** Is the peer known only because a node introduced itself, and gets answers alone? */
 static bool is_for_answers(const struct m0_sock__peer *peer)
 {
 	struct m0_list_link *link;

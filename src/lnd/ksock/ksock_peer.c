@@ -342,7 +342,7 @@ static m0_time_t keepalive(struct m0_sock__peer *peer)
 	if (period == 0 || link == NULL || peer->sp_version < M0_SOCK_V3)
 		return M0_TIME_NEVER;
 	conn = container_of(link, struct m0_sock_conn, cn_link);
-	/* The last one was acknowledged: he was there then. */
+	/* The last one was acknowledged, so the peer was there then. */
 	if (peer->sp_kept_alive > peer->sp_heard &&
 	    m0_list_is_empty(&conn->cn_queue.qu_list) &&
 	    sock->sk_ops->sto_unsent(sock->sk_streams, conn->cn_stream) == 0)

@@ -23,8 +23,8 @@ struct m0_sock_conn;
 enum m0_sock_accept {
 	/** Source ports up to 1023. */
 	M0_SOCK_ACCEPT_SECURE,
-	/** Any. Who he says he is, is believed: a Lustre node would take his
-	 * address for his NID, and his port for his pid. */
+	/** Any. The NID and pid that the node claims are believed: a Lustre node would
+	 * take its address for its NID, and its port for its pid. */
 	M0_SOCK_ACCEPT_ALL,
 	/** Nobody: there is no listener. */
 	M0_SOCK_ACCEPT_NONE

@@ -177,7 +177,7 @@ struct m0_sock__acks {
 	uint64_t (*ack_more)[2];
 };
 
-/** Somebody at the other end, known by our NI, his NID and pid. */
+/** A node at the other end, known by our NI, its NID and pid. */
 struct m0_sock__peer {
 	struct m0_hash_link sp_hash;
 	uint8_t             sp_key[M0_LNET_NID_BYTES + sizeof(uint32_t)];

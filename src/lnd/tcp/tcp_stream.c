@@ -70,7 +70,7 @@ void m0_tcp__stream_in_add(struct m0_tcp_stream *stream)
 }
 
 /*
- * Writing is over. What the peer said before he closed may say why: it is read
+ * Writing is over. What the peer sent before it closed may say why: it is read
  * first, if the connection wants it. The next pass tells the end.
  */
 void m0_tcp__out_failed(struct m0_tcp_stream *stream, int rc)

@@ -5,8 +5,8 @@
  * and spares. Who moves it has one net buffer, which goes from way to way.
  *
  * A buffer whose bytes have been moved is not done with that: if they are ours
- * they may have been lost behind us, and if they are the peer's he may not know
- * that we have them. He asks again then over another way, and finds it as long
+ * they may have been lost behind us, and if they are the peer's it may not know
+ * that we have them. The peer asks again then over another way, and finds it as long
  * as the request has not ended.
  */
 #include "rpc/bulk/bulk.h"
