@@ -759,6 +759,9 @@ void m0_lnet__rx_done(struct m0_lnd_rx *rx, int status,
 		++msg->msg_engine->le_stats.ls_errors;
 		m0_lnet__failure_count(&msg->msg_rx.mrx_ni->lni_failures,
 				       health);
+	} else if (M0_UNLIKELY(rx->lr_cancelled)) {
+		/* All of it came after the cut: its sender hears of no success. */
+		status = m0_lnet__abort_status(msg->msg_engine);
 	}
 	rx_end(msg, status);
 }

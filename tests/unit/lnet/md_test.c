@@ -147,6 +147,7 @@ static void unlink_cuts_payload_that_comes(void **state)
 	struct m0_lnd_rx   rx;
 
 	(void)state;
+	pair->pai_hook = all_lost;
 	memset(&hdr.lhd_wmd, 7, sizeof hdr.lhd_wmd);
 	assert_int_equal(rx_begin(&rx, &hdr), 0);
 	assert_int_equal(rx.lr_payload.lpy_bytes, 100);
@@ -163,6 +164,32 @@ static void unlink_cuts_payload_that_comes(void **state)
 	pair_settle(pair);
 	assert_int_equal(one->pno_events_nr, 1);
 	assert_int_equal(pair_frames_nr(pair, 0, M0_LNET_ACK), 0);
+}
+
+/* A peer may write to the memory: the event waits for the driver. If all of the
+ * payload has come by then, the event fails all the same, and no ACK goes out. */
+static void unlink_waits_for_offered_memory(void **state)
+{
+	struct m0_lnet_md *md = sink(one, BITS, -1, 0);
+	struct m0_lnet_hdr hdr = hdr_of(M0_LNET_PUT, 100);
+	struct m0_lnd_rx   rx;
+
+	(void)state;
+	pair->pai_hook = all_lost;
+	memset(&hdr.lhd_wmd, 7, sizeof hdr.lhd_wmd);
+	assert_int_equal(rx_begin(&rx, &hdr), 0);
+	rx.lr_offered = true;
+	unlink_settle(md);
+	assert_true(rx.lr_cancelled);
+	assert_int_equal(one->pno_events_nr, 0);
+	rx_done(&rx, 0);
+	pair_settle(pair);
+	assert_int_equal(one->pno_events_nr, 1);
+	assert_int_equal(last_event(one)->ev_type, M0_LNET_EV_PUT);
+	assert_int_equal(last_event(one)->ev_status, -ETIMEDOUT);
+	assert_true(last_event(one)->ev_unlinked);
+	assert_int_equal(pair_frames_nr(pair, 0, M0_LNET_ACK), 0);
+	assert_int_equal(one->pno_msgs_nr, 0);
 }
 
 /* Each of several messages has its event, and only the last one ends the MD. */
@@ -360,6 +387,7 @@ int main(void)
 		STORY(unlink_waits_for_what_is_leaving),
 		STORY(unlink_of_overdue_tells_send_alone),
 		STORY(unlink_cuts_payload_that_comes),
+		STORY(unlink_waits_for_offered_memory),
 		STORY(unlink_busy_ends_with_the_last),
 		STORY(unlink_of_used_up_md_cuts),
 		STORY(unlink_ends_wait_for_ack),
