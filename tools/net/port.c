@@ -235,7 +235,11 @@ int tool_port_open(struct tool_port *port, const char *name,
 				    rc == -EINVAL ? "not an address of the "
 						    "transport"
 						  : tool_errtext(rc));
-	return port->tpo_fail.tf_exit;
+	/* An event may have failed the port by now. */
+	m0_mutex_lock(&port->tpo_lock);
+	rc = port->tpo_fail.tf_exit;
+	m0_mutex_unlock(&port->tpo_lock);
+	return rc;
 }
 
 int tool_port_run(struct tool_port *port, void (*func)(struct tool_port *))
