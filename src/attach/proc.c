@@ -125,7 +125,9 @@ void m0_attach__proc_end(struct m0_attach__proc *proc, int rc, const char *fmt,
 static void refuse(struct m0_attach__proc *proc, int rc, const char *why)
 {
 	if (proc->apr_state == M0_ATTACH_GREETING) {
+		m0_mutex_lock(&proc->apr_server->asv_lock);
 		++proc->apr_server->asv_refused_nr;
+		m0_mutex_unlock(&proc->apr_server->asv_lock);
 		(void)m0_attach__say(proc->apr_sock.lof_fd, M0_ATTACH_REFUSE,
 				     rc, 0, why);
 	}
@@ -227,8 +229,8 @@ static int serve_begin(struct m0_attach__proc    *proc,
 	m0_mutex_lock(&proc->apr_server->asv_lock);
 	proc->apr_state = M0_ATTACH_OPEN;
 	proc->apr_since = m0_time_now();
-	m0_mutex_unlock(&proc->apr_server->asv_lock);
 	++proc->apr_server->asv_attached_nr;
+	m0_mutex_unlock(&proc->apr_server->asv_lock);
 	return 0;
 }
 
@@ -515,7 +517,9 @@ void m0_attach__proc_begin(struct m0_attach_server *server, int sock)
 		(void)m0_attach__why(why, rc, "the daemon cannot serve it: %s",
 				     m0_errname(rc));
 	}
+	m0_mutex_lock(&server->asv_lock);
 	++server->asv_refused_nr;
+	m0_mutex_unlock(&server->asv_lock);
 	m0_log(M0_LOG_INFO, "process %u does not attach: %s", creds.scr_pid,
 	       why);
 	(void)m0_attach__say(sock, M0_ATTACH_REFUSE, rc, 0, why);
