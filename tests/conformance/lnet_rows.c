@@ -9,8 +9,6 @@
 #include <sys/ioctl.h>
 
 #include "lib/io_hook.h"
-#include "lnd/o2ib/o2ib.h"
-#include "lnd/table/lnd_table.h"
 #include "sim/net/sim_raw.h"
 #include "sim/net/sim_rdma.h"
 
@@ -214,13 +212,20 @@ void lnet_tcp4_spelling(char *ret, unsigned nr)
 
 /* ----------------------------------------------------------------- o2ib -- */
 
+/* Addresses of the nodes: those of a real device are in the environment. */
+static const char *o2ib_ip(unsigned nr)
+{
+	const char *ip = getenv(nr % 2 ? "M0_CF_O2IB_1" : "M0_CF_O2IB_2");
+
+	return cf.c_sim || ip == NULL ? tcp4_addrs[(nr + 1) % 2] : ip;
+}
+
 void lnet_o2ib_begin(void)
 {
-	CF_TRUE(cf.c_sim, "row lnet-o2ib has no device but the simulator's");
-	if (m0_lnd_row_of(M0_LNET_TYPE_O2IB) == NULL)
-		m0_lnd_row_add(&m0_o2ib_row);
+	const char *const addrs[] = { o2ib_ip(1), o2ib_ip(2) };
+
 	is_o2ib = true;
-	nodes_begin(tcp4_addrs, 2, false);
+	nodes_begin(addrs, 2, false);
 }
 
 void lnet_o2ib_end(void)
@@ -234,12 +239,18 @@ void lnet_o2ib_end(void)
 
 void lnet_o2ib_addr(char *ret, unsigned nr)
 {
-	addr_put(ret, nr % 2 ? "127.0.0.1@o2ib" : "127.0.0.2@o2ib", nr);
+	char nid[M0_LNET_NIDSTR_SIZE];
+
+	snprintf(nid, sizeof nid, "%s@o2ib", o2ib_ip(nr));
+	addr_put(ret, nid, nr);
 }
 
 void lnet_o2ib_spelling(char *ret, unsigned nr)
 {
-	addr_put(ret, nr % 2 ? "127.0.0.1@o2ib0" : "127.0.0.2@o2ib0", nr);
+	char nid[M0_LNET_NIDSTR_SIZE];
+
+	snprintf(nid, sizeof nid, "%s@o2ib0", o2ib_ip(nr));
+	addr_put(ret, nid, nr);
 }
 
 /* ----------------------------------------------------------------- host -- */

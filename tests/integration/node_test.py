@@ -1034,7 +1034,7 @@ class Refuses(Case):
         table = (
             ('--net=x', "--net 'x'", 'tcp(eth0)'),
             ('--net=tcp(', "--net 'tcp('", 'tcp(eth0)'),
-            ('--net=o2ib', "--net 'o2ib'", 'tcp'),
+            ('--net=gni', "--net 'gni'", 'tcp'),
             ('--port=0', "--port '0'", '1 to 65535'),
             ('--port=65536', "--port '65536'", '1 to 65535'),
             ('--accept=some', "--accept 'some'", 'secure, all, none'),

@@ -388,7 +388,7 @@ static void ux_fini(struct m0_lnd *lnd)
 
 static const struct m0_lnd_ops ux_ops = {
 	.ldo_name = "unix",
-	.ldo_type = M0_LNET_TYPE_O2IB,
+	.ldo_type = M0_LNET_TYPE_EFA,
 	.ldo_ni_start = ux_ni_start,
 	.ldo_ni_stop = ux_ni_stop,
 	.ldo_xmit = ux_xmit,
@@ -418,6 +418,6 @@ static int ux_create(struct m0_lnd **ret, const struct m0_lnd_env *env,
 }
 
 const struct m0_lnd_row unix_lnd_row = { .lrw_name = "unix",
-					 .lrw_types = { M0_LNET_TYPE_O2IB },
+					 .lrw_types = { M0_LNET_TYPE_EFA },
 					 .lrw_options = ux_options,
 					 .lrw_create = ux_create };

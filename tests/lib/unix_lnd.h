@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * A second driver, to prove the contract of drivers: messages between nodes of
- * one process over Unix sockets, on networks o2ib.
+ * one process over Unix sockets, on networks efa.
  */
 #ifndef M0_TESTS_LIB_UNIX_LND_H
 #define M0_TESTS_LIB_UNIX_LND_H

@@ -321,7 +321,7 @@ int main(void)
 		  .kd_nid = { "0@lo", "0@lo" } },
 		{ .kd_name = "unix",
 		  .kd_row = &unix_lnd_row,
-		  .kd_nid = { "127.0.0.1@o2ib", "127.0.0.2@o2ib" } },
+		  .kd_nid = { "127.0.0.1@efa", "127.0.0.2@efa" } },
 	};
 #define CASE(name)                                            \
 	{                                                     \

@@ -210,9 +210,9 @@ static void bad_changes_are_refused(void **state)
 	assert_int_equal(add(&re.re_b, "tcp(127.0.0.4) credits=9"), -EEXIST);
 	assert_non_null(strstr(why, "options of the network"));
 	assert_int_equal(m0_lnet_net_add(re.re_b.rn_lnet, &net, why), -EEXIST);
-	net.lnc_net = (uint32_t)M0_LNET_TYPE_O2IB << 16;
+	net.lnc_net = (uint32_t)M0_LNET_TYPE_GNI << 16;
 	assert_int_equal(m0_lnet_net_add(re.re_b.rn_lnet, &net, why), -EINVAL);
-	assert_non_null(strstr(why, "o2ib"));
+	assert_non_null(strstr(why, "gni"));
 	net.lnc_net = (uint32_t)M0_LNET_TYPE_TCP << 16 | 9;
 	net.lnc_credits = UINT16_MAX + 1;
 	assert_int_equal(m0_lnet_net_add(re.re_b.rn_lnet, &net, why), -EINVAL);

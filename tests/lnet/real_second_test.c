@@ -99,9 +99,9 @@ static struct m0_lnet_nid nid_of(const char *text)
 /* Messages both ways; a GET is kept until its REPLY has left, which names it. */
 static void second_driver_moves(void **state)
 {
-	struct m0_lnet_nid nid = nid_of("127.0.0.2@o2ib");
+	struct m0_lnet_nid nid = nid_of("127.0.0.2@efa");
 
-	both_open("o2ib(127.0.0.1)", "o2ib(127.0.0.2)",
+	both_open("efa(127.0.0.1)", "efa(127.0.0.2)",
 		  *(enum real_mode *)*state);
 	put_and_get(&nid);
 	real_close(&re);
@@ -116,16 +116,16 @@ static void second_driver_moves(void **state)
 static void second_driver_beside_tcp(void **state)
 {
 	struct m0_lnet_nid tcp = nid_of("127.0.0.2@tcp");
-	struct m0_lnet_nid o2ib = nid_of("127.0.0.2@o2ib1");
+	struct m0_lnet_nid efa = nid_of("127.0.0.2@efa1");
 	unsigned           i;
 
-	both_open("tcp(127.0.0.1),o2ib1(127.0.0.1)",
-		  "tcp(127.0.0.2),o2ib1(127.0.0.2)", *(enum real_mode *)*state);
+	both_open("tcp(127.0.0.1),efa1(127.0.0.1)",
+		  "tcp(127.0.0.2),efa1(127.0.0.2)", *(enum real_mode *)*state);
 	real_fill(source, BYTES, 3);
 	target_attach(&re.re_b);
 	for (i = 0; i < 10; ++i) {
 		memset(sink, 0, BYTES);
-		move(i % 2 == 0 ? &tcp : &o2ib, false);
+		move(i % 2 == 0 ? &tcp : &efa, false);
 		assert_memory_equal(sink, source, BYTES);
 	}
 	real_close(&re);
@@ -138,7 +138,7 @@ static void regions_reach_drivers_once(void **state)
 	struct m0_lnet *lnet;
 	enum real_mode  mode = *(enum real_mode *)*state;
 
-	both_open("o2ib(127.0.0.1),tcp(127.0.0.1)", "tcp(127.0.0.2)", mode);
+	both_open("efa(127.0.0.1),tcp(127.0.0.1)", "tcp(127.0.0.2)", mode);
 	lnet = re.re_a.rn_lnet;
 	assert_int_equal(m0_lnet_mem_register(lnet, source, BYTES), 0);
 	assert_int_equal(m0_lnet_mem_register(lnet, source, BYTES), 0);
@@ -168,27 +168,29 @@ static void table_says_what_networks_there_are(void **state)
 	(void)state;
 	real_cfg(&cfg, 1);
 	assert_int_equal(m0_lnet_cfg_networks(&cfg, "kfi", why), -EINVAL);
-	assert_non_null(strstr(why, "(tcp to tcp65535, o2ib to o2ib65535)"));
+	assert_non_null(strstr(
+		why, "(tcp to tcp65535, o2ib to o2ib65535, efa to efa65535)"));
 	cfg.lc_nets[0].lnc_net = (uint32_t)M0_LNET_TYPE_KFI << 16;
 	assert_int_equal(m0_lnet_cfg_check(&cfg, why), -EINVAL);
-	assert_non_null(strstr(why, "tcp to tcp65535, o2ib to o2ib65535"));
+	assert_non_null(strstr(
+		why, "tcp to tcp65535, o2ib to o2ib65535, efa to efa65535"));
 }
 
 /* The row of the driver reads its options, whose names nothing else knows. */
 static void row_reads_options(void **state)
 {
 	static const char *const wrong[][2] = {
-		{ "o2ib packets=65",
-		  "network o2ib: packets is \"65\"; accepted: 1 to 64" },
-		{ "o2ib timeout=1",
-		  "network o2ib: there is no option \"timeout\"; accepted: "
+		{ "efa packets=65",
+		  "network efa: packets is \"65\"; accepted: 1 to 64" },
+		{ "efa timeout=1",
+		  "network efa: there is no option \"timeout\"; accepted: "
 		  "packets; on every network: peer_credits, credits, "
 		  "peer_timeout, peer_buffer_credits" },
-		{ "o2ib,tcp packets=1",
+		{ "efa,tcp packets=1",
 		  "network tcp: there is no option \"packets\"" },
 	};
 	struct m0_lnet_cfg cfg;
-	struct m0_lnet_nid nid = nid_of("127.0.0.2@o2ib");
+	struct m0_lnet_nid nid = nid_of("127.0.0.2@efa");
 	char               why[M0_LNET_WHY_BYTES];
 	size_t             i;
 
@@ -201,7 +203,7 @@ static void row_reads_options(void **state)
 		assert_memory_equal(why, wrong[i][1], strlen(wrong[i][1]));
 		assert_int_equal(cfg.lc_nets_nr, 0);
 	}
-	both_open("o2ib(127.0.0.1) packets=2", "o2ib(127.0.0.2) packets=3",
+	both_open("efa(127.0.0.1) packets=2", "efa(127.0.0.2) packets=3",
 		  REAL_INLINE);
 	assert_int_equal(unix_lnd_counts.packets_max, 3);
 	put_and_get(&nid);

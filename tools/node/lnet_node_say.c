@@ -87,6 +87,8 @@ static void say_nid(struct lnet_node *node, const struct m0_lnet_ni_info *ni)
 	} else if (cfg->lc_accept == M0_LNET_ACCEPT_NONE) {
 		say("NID %s on %s, no listener: peers cannot connect", text,
 		    device);
+	} else if (ni->nii_nid.ln_type == M0_LNET_TYPE_O2IB) {
+		say("NID %s on %s, listening for RDMA", text, device);
 	} else {
 		say("NID %s on %s, listening on port %u (accept %s)", text,
 		    device, cfg->lc_port, accept);

@@ -114,8 +114,9 @@ static int o2ib_create(struct m0_lnd **ret, const struct m0_lnd_env *env,
 
 	if (provider == NULL) {
 		snprintf(why, M0_LND_WHY_BYTES,
-			 "this program has no RDMA: net o2ib needs a library "
-			 "that was built with rdma-core");
+			 "this build has no driver for RDMA, which net o2ib "
+			 "needs: install libibverbs-dev and librdmacm-dev, "
+			 "and build again with -Do2ib=enabled");
 		return -EOPNOTSUPP;
 	}
 	rc = provider->opr_create(&dev, env->lev_reactor, &dcfg, why);

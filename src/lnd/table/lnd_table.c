@@ -2,10 +2,12 @@
 #include "lnd/table/lnd_table.h"
 #include "lnd/ksock/ksock_row.h"
 #include "lnd/lo/lo.h"
+#include "lnd/o2ib/o2ib.h"
 
 /* In the order in which drivers make their steps. */
 static const struct m0_lnd_row *rows[M0_LND_ROWS_MAX] = { &m0_ksock_row,
-							  &m0_lo_row };
+							  &m0_lo_row,
+							  &m0_o2ib_row };
 
 const struct m0_lnd_row *m0_lnd_row_at(unsigned i)
 {

@@ -151,6 +151,21 @@ static const struct m0_o2ib_dev_ops verbs_ops = {
 	.odo_repost = m0_verbs__repost,
 };
 
+void m0_verbs__channel_why(char *why, int rc)
+{
+	const char *text =
+		rc == -EACCES || rc == -EPERM
+			? "no permission to read and write /dev/infiniband/rdma_cm and "
+			  "uverbs*; a container needs --device=/dev/infiniband"
+			: "no RDMA device, or not the kernel's module rdma_ucm; "
+			  "ibv_devices lists devices, and for soft-RoCE: rdma link add "
+			  "rxe0 type rxe netdev DEVICE";
+
+	(void)snprintf(why, M0_LND_WHY_BYTES,
+		       "net o2ib cannot be used (%s): %s", m0_errname(rc),
+		       text);
+}
+
 /* @retval <0  `why` says why. */
 static int channel_open(struct m0_verbs_dev *dev, char *why)
 {
@@ -159,12 +174,7 @@ static int channel_open(struct m0_verbs_dev *dev, char *why)
 	dev->vdv_channel = rdma_create_event_channel();
 	if (dev->vdv_channel == NULL) {
 		rc = errno != 0 ? -errno : -ENODEV;
-		(void)snprintf(why, M0_LND_WHY_BYTES,
-			       "no RDMA connection manager (%s): this needs an "
-			       "RDMA device, the kernel's module rdma_ucm, and "
-			       "permission to read and write "
-			       "/dev/infiniband/rdma_cm",
-			       m0_errname(rc));
+		m0_verbs__channel_why(why, rc);
 		return rc;
 	}
 	dev->vdv_cm_fd.lof_fd = dev->vdv_channel->fd;
@@ -214,3 +224,14 @@ const struct m0_o2ib_provider m0_verbs_provider = {
 	.opr_name = "verbs",
 	.opr_create = verbs_create,
 };
+
+void m0_verbs__install(void)
+{
+	m0_o2ib_provider_set(&m0_verbs_provider);
+}
+
+/* A static link is told to take m0_verbs__install() (meson.build). */
+__attribute__((__constructor__)) static void verbs_start(void)
+{
+	m0_verbs__install();
+}

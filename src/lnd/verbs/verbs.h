@@ -14,4 +14,7 @@
 /** Needs a reactor of room loop. */
 extern const struct m0_o2ib_provider m0_verbs_provider;
 
+/** Makes it the provider of nodes; run at start. */
+void m0_verbs__install(void);
+
 #endif /* M0_SRC_LND_VERBS_VERBS_H */

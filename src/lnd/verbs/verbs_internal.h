@@ -202,6 +202,11 @@ static inline const struct m0_o2ib_dev_up *m0_verbs__up(
 	return dev->vdv_dev.odv_up;
 }
 
+/* -- verbs.c ---------------------------------------------------------------- */
+
+/** Says why there is no connection manager; `rc` is a negative errno. */
+void m0_verbs__channel_why(char *why, int rc);
+
 /* -- verbs_cm.c ------------------------------------------------------------- */
 
 /** Takes connection events, at most M0_O2IB_EVENTS_MAX. */
@@ -252,6 +257,8 @@ void m0_verbs__ports_look(struct m0_verbs_hca *hca);
 void m0_verbs__ports_gone(struct m0_verbs_hca *hca);
 void m0_verbs__sockaddr(const struct m0_host_addr *addr, uint16_t port,
 			struct sockaddr_in *ret);
+/** Says why an address cannot be used. @return rc, a negative errno. */
+int m0_verbs__port_why(const struct m0_o2ib_port *port, char *why, int rc);
 /** Says why something could not be made; `rc` is a negative errno. */
 void m0_verbs__why(char *why, const char *what, size_t bytes, int rc);
 

@@ -74,7 +74,7 @@ static const char *bind_remedy(const struct m0_host_addr *addr, int rc)
 	}
 }
 
-static int port_fail(const struct m0_o2ib_port *port, char *why, int rc)
+int m0_verbs__port_why(const struct m0_o2ib_port *port, char *why, int rc)
 {
 	const uint8_t *ip = port->ort_addr.sa_bytes;
 
@@ -131,9 +131,9 @@ static int id_bind(struct m0_verbs_port *vbp, char *why)
 			   port->ort_listens ? port->ort_addr.sa_port : 0,
 			   &addr);
 	if (rdma_bind_addr(id, (struct sockaddr *)&addr) != 0)
-		return port_fail(port, why, -errno);
+		return m0_verbs__port_why(port, why, -errno);
 	if (id->verbs == NULL)
-		return port_fail(port, why, -ENODEV);
+		return m0_verbs__port_why(port, why, -ENODEV);
 	if (!has_gid(id)) {
 		(void)snprintf(why, M0_LND_WHY_BYTES,
 			       "device %s has no GID for the address: set the "
@@ -146,7 +146,7 @@ static int id_bind(struct m0_verbs_port *vbp, char *why)
 	if (vbp->vbp_hca == NULL)
 		return -ENOMEM;
 	if (port->ort_listens && rdma_listen(id, M0_VERBS_BACKLOG) != 0)
-		return port_fail(port, why, -errno);
+		return m0_verbs__port_why(port, why, -errno);
 	return 0;
 }
 
@@ -167,7 +167,7 @@ int m0_verbs__port_open(struct m0_o2ib_dev *odv, struct m0_o2ib_port *port,
 	vbp->vbp_port = port;
 	if (rdma_create_id(dev->vdv_channel, &vbp->vbp_id, vbp, RDMA_PS_TCP) !=
 	    0) {
-		rc = port_fail(port, why, -errno);
+		rc = m0_verbs__port_why(port, why, -errno);
 		m0_free(vbp);
 		return rc;
 	}

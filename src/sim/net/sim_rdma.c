@@ -704,6 +704,7 @@ void m0_sim_rdma_init(const struct m0_sim_rdma_cfg *cfg)
 	m0_sim__rand_init(net->sin_sim->sim_core, &rdm_it->rdm_rand);
 	m0_list_init(&rdm_it->rdm_devs);
 	m0_list_init(&rdm_it->rdm_packets);
+	rdm_it->rdm_former = m0_o2ib_provider_get();
 	m0_o2ib_provider_set(&rdm_provider);
 }
 
@@ -711,7 +712,7 @@ void m0_sim_rdma_fini(void)
 {
 	struct m0_list_link *link;
 
-	m0_o2ib_provider_set(NULL);
+	m0_o2ib_provider_set(rdm_it->rdm_former);
 	if (!m0_list_is_empty(&rdm_it->rdm_devs))
 		m0_sim_fail(rdm_it->rdm_sim, "a node with RDMA is open");
 	while ((link = m0_list_first(&rdm_it->rdm_packets)) != NULL) {

@@ -164,9 +164,11 @@ struct rdm {
 	struct m0_sim         *rdm_sim;
 	struct m0_sim_rdma_cfg rdm_cfg;
 	struct m0_sim_rand     rdm_rand;
-	struct m0_list         rdm_devs;
-	struct m0_list         rdm_packets;
-	unsigned               rdm_rnr_nr;
+	/** The provider of nodes before this one. */
+	const struct m0_o2ib_provider *rdm_former;
+	struct m0_list                 rdm_devs;
+	struct m0_list                 rdm_packets;
+	unsigned                       rdm_rnr_nr;
 };
 extern struct rdm *rdm_it;
 

@@ -116,9 +116,9 @@ static void check_looks_at_networks(void **state)
 
 	(void)state;
 	cfg.lc_nets_nr = 1;
-	net->lnc_net = m0_lnet_net(M0_LNET_TYPE_O2IB, 1);
+	net->lnc_net = m0_lnet_net(M0_LNET_TYPE_GNI, 1);
 	assert_int_equal(m0_lnet_cfg_check(&cfg, why), -EINVAL);
-	assert_why("o2ib1");
+	assert_why("gni1");
 	net->lnc_net = m0_lnet_net(M0_LNET_TYPE_TCP, 3);
 	assert_int_equal(m0_lnet_cfg_check(&cfg, why), 0);
 	net->lnc_ifaces_nr = 1;
@@ -172,7 +172,7 @@ static void networks_wrong_text_is_refused(void **state)
 		"",          " ",        ",",        "tcp,",       "tcp,,tcp1",
 		"tcp(",      "tcp()",    "tcp(eth0", "tcp(eth0,)", "tcp eth0",
 		"tcp)",      "tcp(a b)", "tcp[",     "tcp[]",      "tcp[a]",
-		"eth0",      "tcp65536", "o2ib",     "tcp,tcp",    "tcp(a)(b)",
+		"eth0",      "tcp65536", "gni",      "tcp,tcp",    "tcp(a)(b)",
 		"tcp,tcp()", "tcp(a[0)", "10.0.0.1", "tcp@tcp",
 	};
 	size_t i;

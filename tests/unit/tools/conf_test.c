@@ -208,7 +208,7 @@ static void bad_files_are_refused(void **state)
 		8, "hop: '0' is not accepted; accepted: 1 to 255, or -1");
 	refused("net:\n- net type: tpc\n", 2, 13, "a network as tcp");
 	refused("net:\n- local NI(s):\n", 2, 3, "'net type' is missing");
-	refused("net:\n- net type: o2ib\n", 2, 3, "o2ib");
+	refused("net:\n- net type: gni\n", 2, 3, "gni");
 	refused(NET "    CPT: all\n", 6, 10, "CPU partitions");
 	refused(NET "    nid: 10.0.0.1@tcp1\n", 6, 10, "of network tcp");
 	refused(NET "  - interfaces:\n      0: eth0\n", 7, 10, "line 5");

@@ -93,7 +93,7 @@ static void option_wrong_is_refused_with_what_is_right(void **state)
 		{ "--lanes=", "--lanes ''", "0 to 64" },
 		{ "--lanes=2:", "--lanes '2:'", "4:8-11" },
 		{ "--lanes=:3", "--lanes ':3'", "4:8-11" },
-		{ "--net=o2ib", "--net 'o2ib'", "tcp(eth0)" },
+		{ "--net=gni", "--net 'gni'", "tcp(eth0)" },
 		{ "--net=", "--net ''", "tcp(eth0)" },
 		{ "--net=tcp(", "--net 'tcp('", "tcp(eth0)" },
 		{ "--net=tcp,tcp", "--net 'tcp,tcp'", "tcp" },

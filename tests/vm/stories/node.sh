@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+# shows: colibri node, ping and perf on net o2ib, over soft-RoCE
+# seconds: 30
+# modules: crc32_generic dummy ib_uverbs rdma_ucm rdma_rxe
+# programs: /usr/bin/rdma build:tools/colibri
+# rdma: yes
+
+ip addr add 192.168.50.1/24 dev dummy0
+ip addr add 192.168.50.2/24 dev dummy0
+ip link set dummy0 mtu 4500 up
+# An interface without a device says so.
+if colibri node --net 'o2ib(dummy0)' 2>/tmp/refused; then exit 1; fi
+grep 'no RDMA device' /tmp/refused
+rdma link add rxe0 type rxe netdev dummy0
+colibri node --net 'o2ib(192.168.50.1)' --ctl none >/tmp/server 2>&1 &
+node=$!
+try=0
+until colibri ping --net 'o2ib(192.168.50.2)' 192.168.50.1@o2ib; do
+    cat /tmp/server
+    [ $try -lt 20 ]
+    try=$((try + 1))
+    sleep 1
+done
+kill $node
+wait $node || :
+cat /tmp/server
+
+colibri perf --transport lnet --net 'o2ib(192.168.50.1)' --peer-net 'o2ib(192.168.50.2)' \
+    --test latency,put,get --size 64,64K --time 0.5
+
