@@ -230,7 +230,7 @@ void lnet_o2ib_begin(void)
 
 void lnet_o2ib_end(void)
 {
-	unsigned rnr_nr = m0_sim_rdma_rnr_nr();
+	unsigned rnr_nr = cf.c_sim ? m0_sim_rdma_rnr_nr() : 0;
 
 	lnet_end();
 	is_o2ib = false;
