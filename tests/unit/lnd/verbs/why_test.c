@@ -48,9 +48,9 @@ static void port_says_what_is_wrong(void **state)
 		{ -EADDRINUSE, 987, "another node of this host" },
 		{ -EIO, 987, "EIO" },
 	};
-	struct m0_o2ib_port port = { .ort_addr = { .sa_bytes = { 255, 255, 255,
-								 255 },
-						   .sa_bytes_nr = 4 } };
+	struct m0_o2ib_port port = { .ort_addr = {
+					     .sa_bytes = { 255, 255, 255, 255 },
+					     .sa_bytes_nr = 4 } };
 	size_t              i;
 
 	(void)state;
