@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The driver for net o2ib without verbs, and a peer who says whatever the input has
- * him say: each byte of it chooses a step, those after it its particulars. Good
- * messages, spoilt ones, and any bytes; on connections that he or the driver asks
+ * The driver for net o2ib without verbs, and a peer that says whatever the input has
+ * it say: each byte of it chooses a step, those after it its particulars. Good
+ * messages, spoilt ones, and any bytes; on connections that it or the driver asks
  * for; while the engine sends, cancels, puts off and answers, the device completes
  * or fails, and time passes.
  *
- * Whatever he says, each message of the engine ends exactly once, and no memory
+ * Whatever the peer sends, each message of the engine ends exactly once, and no memory
  * stays offered.
  */
 #include "lib/fuzz.h"

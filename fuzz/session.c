@@ -6,7 +6,7 @@
  * connections, dialled by him or by the node, while the node's application puts,
  * gets, pings and changes its mind, and time passes.
  *
- * Whatever he says, everything queued completes exactly once, in bounded time,
+ * Whatever the peer sends, everything queued completes exactly once, in bounded time,
  * and nothing is left.
  */
 #include <stdio.h>

@@ -236,6 +236,8 @@ void st_serve_next(struct m0_st *st);
 
 /* -- st_session.c ---------------------------------------------------------- */
 
+/** Finds a batch of the session. @return NULL: there is none. */
+struct st_batch *st_batch_find(struct st_session *session, uint64_t id);
 /** Answers framework requests: fills sqr_rep. */
 void st_session_serve(struct st_rpc *rpc);
 /** The session is over; what it began ends. */

@@ -241,7 +241,7 @@ static void stat_serve(struct m0_st *st, const struct m0_st_msg *msg,
 
 /* -- BATCH ----------------------------------------------------------------- */
 
-static struct st_batch *batch_find(struct st_session *session, uint64_t id)
+struct st_batch *st_batch_find(struct st_session *session, uint64_t id)
 {
 	struct m0_list_link *link;
 
@@ -300,7 +300,7 @@ static void batch_serve(struct m0_st *st, const struct m0_st_msg *msg,
 
 	if (session == NULL)
 		return;
-	batch = batch_find(session, msg->smg_batch);
+	batch = st_batch_find(session, msg->smg_batch);
 	if (batch == NULL) {
 		rep->smg_status = ENOENT;
 		return;
@@ -352,7 +352,7 @@ static uint32_t test_serve(struct st_rpc *rpc)
 	session = st_session_of(rpc->sqr_st, msg, ENOENT, &status);
 	if (session == NULL)
 		return status;
-	batch = batch_find(session, msg->smg_test.tsr_batch);
+	batch = st_batch_find(session, msg->smg_test.tsr_batch);
 	if (batch != NULL && batch->sbh_active_nr > 0)
 		return EBUSY;
 	if (session->sse_tests_nr >= ST_TESTS_MAX)

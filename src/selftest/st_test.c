@@ -4,21 +4,6 @@
 
 #include "selftest/st_internal.h"
 
-static struct st_batch *batch_of(struct st_session *session, uint64_t id)
-{
-	struct m0_list_link *link;
-
-	for (link = m0_list_first(&session->sse_batches); link != NULL;
-	     link = m0_list_next(&session->sse_batches, link)) {
-		struct st_batch *batch =
-			container_of(link, struct st_batch, sbh_link);
-
-		if (batch->sbh_id == id)
-			return batch;
-	}
-	return NULL;
-}
-
 /* -- making ---------------------------------------------------------------- */
 
 static uint8_t *memory_get(struct st_test *test, struct m0_st *st)
@@ -113,7 +98,7 @@ uint32_t st_test_add(struct st_session *session, const struct m0_st_msg *msg,
 	if (M0_ALLOC_PTR(test) == NULL)
 		return ENOMEM;
 	test->stk_what = msg->smg_test;
-	test->stk_batch = batch_of(session, msg->smg_test.tsr_batch);
+	test->stk_batch = st_batch_find(session, msg->smg_test.tsr_batch);
 	m0_list_link_init(&test->stk_link);
 	if (test->stk_what.tsr_is_client != 0)
 		status = client_make(test, msg, dests);
