@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 OR MIT
 # A front for meson. Each target first installs the Debian packages that it
 # lacks (scripts/deps says which), so these work on a bare machine.
 

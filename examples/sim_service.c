@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * A service and its client in the simulator: a counter that is added to in an
  * update stream, on a network that loses what is on its way, is cut, and with a

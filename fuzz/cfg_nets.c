@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Networks as text, and what a configuration made of it says of itself. */
 #include "lib/fuzz.h"
 #include "m0/lnet.h"

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Configuration files, YAML or of modprobe.d. What is accepted is printed, and what is
  * printed says the same. */
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Messages of `colibri copy`. */
 #include "../tools/copy/copy_wire.h"
 #include "lib/fuzz.h"

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Requests on the control socket of a node: a line of words. */
 #include "../tools/node/ctl.h"
 #include "lib/fuzz.h"

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Addresses of end points, as text: transport lnet, and mem through its table. */
 #include "lib/fuzz.h"
 #include "xprt/lnet/xlnet_internal.h"

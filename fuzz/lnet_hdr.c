@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Headers of LNet messages, 72 and 96 bytes. */
 #include "lib/fuzz.h"
 #include "lnet/wire/wire.h"

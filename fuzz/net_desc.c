@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Descriptors of buffers. The sum is put right: else nothing would get by it. */
 #include "lib/fuzz.h"
 #include "m0/net.h"

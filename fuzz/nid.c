@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* NIDs as 20 bytes, and as the 64-bit number of older nodes. */
 #include "lib/fuzz.h"
 #include "m0/lnet_nid.h"

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * The driver for net o2ib without verbs, and a peer that says whatever the input has
  * it say: each byte of it chooses a step, those after it its particulars. Good

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Messages and rejections of the driver for InfiniBand. */
 #include "lib/fuzz.h"
 #include "golden/o2ib_again.h"

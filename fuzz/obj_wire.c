@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Requests and replies of the object service, and what it keeps of objects. */
 #include "../tools/object/obj_wire.h"
 #include "lib/fuzz.h"

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Messages by which two `colibri perf` agree. */
 #include "lib/fuzz.h"
 #include "../tools/perf/perf_wire.h"

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Ping information: small and large entries, metadata, cut short. */
 #include "lib/fuzz.h"
 #include "lnet/wire/wire.h"

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * The hostile neighbour of a pipe. The input is a program: the neighbour writes anywhere
  * into its memory, at any time; between its writes this side puts, offers, takes and

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * The hostile other side of a shared area. The input is a program: the other side
  * writes anywhere, at any time; between its writes this side, a server or a client,

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Bodies of the RPC layer's own items: each of them is what its encoder puts,
  * to the byte, or is refused. */
 #include "lib/fuzz.h"

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Packets of the RPC layer, with the sum put right and as it came. */
 #include "lib/fuzz.h"
 #include "os/os.h"

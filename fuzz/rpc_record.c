@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Records that a server finds in its store at start: keys and values, which may
  * be anything after a disk has failed. The input is a list of them: a byte of

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * A live RPC machine that serves a good client, and a peer that sends whatever
  * the input has it send: packets of items of all kinds, right and wrong,

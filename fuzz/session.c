@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * A whole node of ours, in the simulator, and a peer who says whatever the input
  * has him say: each byte of it chooses a step, those after it its particulars.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Frames of the socket driver, in both byte orders, and what they acknowledge. */
 #include "lib/fuzz.h"
 #include "lnd/ksock/ksock_wire.h"

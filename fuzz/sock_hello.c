@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* HELLO of the socket driver, versions 1 to 4, with its addresses. */
 #include "lib/fuzz.h"
 #include "lnd/ksock/ksock_wire.h"

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Connection requests, versions 1 and 2. */
 #include "lib/fuzz.h"
 #include "lnd/ksock/ksock_wire.h"

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Messages of the selftest, and lists of destinations. */
 #include "lib/fuzz.h"
 #include "selftest/st_wire.h"

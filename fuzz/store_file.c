@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * A file of the durable store in which anything may have changed: it is refused,
  * or LMDB, which trusts what it maps, can be let at it. The input is a list of

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Heads of calls and replies of transport sunrpc, in as many pieces as a
  * connection takes them. The first byte says which: 0 a call, else a reply to
  * the procedure of that number. */

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Rules of selection: ranges of NIDs as text, and rules in their encoded form. */
 #include "lib/fuzz.h"
 #include "m0/lnet_udsp.h"

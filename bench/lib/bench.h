@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Shared by the programs of the bench: cases that are timed in turns, memory in
  * huge pages, pinning, one line `name value unit` for each figure.

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 OR MIT
 """The network that the programs of a row run in, and its congestion control.
 
 All sides of a row share one congestion control. Each program gets a network

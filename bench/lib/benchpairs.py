@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 OR MIT
 """Statistics of two builds that were measured in pairs, and the verdict."""
 import math
 import statistics

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 OR MIT
 """One row of the table: what of the figures it takes, and what they come to."""
 import statistics
 

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 OR MIT
 """The table of the bench: as a person reads it, summed up, and in results.md."""
 from benchrow import cell
 

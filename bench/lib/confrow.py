@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 OR MIT
 """The row of `colibri config check`: a file of 10,000 lines."""
 import os
 import subprocess

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Two machines of the in-memory transport, each in a domain of its own, and
  * buffers for them. Public calls of the library only.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** Bare sockets: one end of a connection, and what is read and written there. */
 #ifndef BENCH_RAW_END_H
 #define BENCH_RAW_END_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Processes attached to one daemon, which speaks TCP to a peer: what it costs to come and
  * go, and how many share it. The daemon and the peer are in a process of their own.

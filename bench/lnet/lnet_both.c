@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Reference for a router: bare sockets and a relay, with messages of both ends at
  * once. Each end has a thread that writes and one that reads.

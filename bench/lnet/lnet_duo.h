@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Two LNet nodes of this process that speak TCP over 127.0.0.1 and 127.0.0.2,
  * and what they do: ping-pong, and operations of one node with so many in

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * The hop between the two nodes or ends of a row: a router, or a relay of bare
  * sockets. Each is another process of this program, which ends with the first.

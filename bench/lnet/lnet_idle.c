@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Cost of idle peers. A node with a thread of its own, in its default
  * configuration, is in this process; another process has many nodes without

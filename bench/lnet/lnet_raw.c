@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Reference for LNet: the same bytes by read and write alone. */
 #include <errno.h>
 #include <pthread.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * LNet through a router, beside the same without one, and beside a relay of bare
  * sockets. Prints lines `name value unit`; bench/run makes rows of them.

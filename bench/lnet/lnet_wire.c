@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * LNet over loopback TCP beside bare sockets that move the same bytes, in
  * turns. Prints lines `name value unit`; bench/run makes rows of them.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * The LNet engine alone: 64 B PUTs that come in, from the driver's call with
  * the header to the event that was taken. No socket, no thread, no owner but a

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Instructions that the choice of a path takes, for counters: nodes with so many
  * NIs, a peer with so many NIDs, and so many gateways on the way to it. The engine

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 OR MIT
 """Rows of the selection of a path: instructions, by callgrind."""
 import os
 import re

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Bulk transfer between two inline machines, beside a bare copy. */
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** Cases with bulk: one operation is one transfer. */
 #ifndef BENCH_BULK_H
 #define BENCH_BULK_H

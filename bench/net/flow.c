@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Messages in one direction, a queue of them always full. */
 #include <stdlib.h>
 #include <time.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * The library's own figures and those of the bare machine, in turns. Prints
  * lines `name value unit`. The runner, bench/run, makes rows of them.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Messages: ping-pong in one thread, two threads, or the library's threads. */
 #include <sched.h>
 #include <semaphore.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** Cases with messages. One operation is one message, one way. */
 #ifndef BENCH_MSG_H
 #define BENCH_MSG_H

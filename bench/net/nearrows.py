@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 OR MIT
 """Rows of m0_net between two processes of one host through shared memory."""
 
 NEEDS = {

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Bulk between two sides. */
 #include <pthread.h>
 #include <stdlib.h>

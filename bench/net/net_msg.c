@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Messages between two sides: there and back, and in one direction. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** Sends the same bytes between the sides over bare sockets. */
 #ifndef BENCH_NET_RAW_H
 #define BENCH_NET_RAW_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Two sides that move bytes between them: two processes, or two threads, or
  * one thread in turns. Side 0 is the caller and measures; side 1 serves.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * m0_net between two processes on 127.0.0.1 and 127.0.0.2, beside bare sockets
  * that move the same bytes between the same processes, in turns. Prints lines

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 OR MIT
 """Rows of m0_net over LNet between two processes: programs, peers, goals."""
 
 NEEDS = {

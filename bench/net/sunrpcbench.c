@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * The sunrpc transport between two processes, beside libtirpc alone between
  * two: messages beside calls of the procedure that does nothing, bulk beside

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 OR MIT
 """Rows of the sunrpc transport between two processes, beside libtirpc."""
 
 NEEDS = {'sunrpcbench': ''}

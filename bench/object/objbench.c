@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Blocks of 1 MiB into and out of a running object service, 8 in flight, beside
  * a bare loop between two processes over loopback: socket -> pwrite and

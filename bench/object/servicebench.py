@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 OR MIT
 """The object service beside what the system itself can do with the same files.
 
   bench/object/servicebench.py [-c A,B] COLIBRI blocks|data|tree

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 OR MIT
 """Rows of the object service: blocks, its commands, many small files."""
 
 # Programs that they need; scripts beside this one run the command, too.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Cost of durable updates: objects of 4 KiB put by the handler of a request in a
  * stream, 64 requests in flight, in one process over the in-memory transport, so

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * UCX: active messages of 64 B between two processes, both of which poll. Prints lines
  * `name value unit`, as netbench does: `m0` of netbench is beside `am`.

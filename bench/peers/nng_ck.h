@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** nng, for the programs that measure it. */
 #ifndef BENCH_NNG_CK_H
 #define BENCH_NNG_CK_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * A packaged library of messages: two threads, sockets inside the process.
  * Prints lines `name value unit`, as m0bench does.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** Operations that a packaged library of messages must have for the
  * comparison. */
 #ifndef BENCH_PEER_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * A packaged library of messages: two processes, over TCP. Prints lines `name
  * value unit`, as netbench does.

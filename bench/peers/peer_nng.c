@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* nng: a pair of pair1 sockets. */
 #include <stdlib.h>
 #include <string.h>

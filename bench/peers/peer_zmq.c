@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* ZeroMQ: a pair of PAIR sockets. */
 #include <errno.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** Operations that a packaged library of requests and replies must have for
  * the comparison. */
 #ifndef BENCH_REQ_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* nng: req and rep sockets, a context for each request on the way. */
 #include <errno.h>
 #include <semaphore.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* ZeroMQ: DEALER asks, ROUTER answers. */
 #include <errno.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * A packaged library of remote memory access: two processes on 127.0.0.1,
  * both of which poll. Prints lines `name value unit`, as netbench does.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** Operations that a packaged library of remote memory access must have for
  * the comparison: one process reaches the other's memory. */
 #ifndef BENCH_RMA_H

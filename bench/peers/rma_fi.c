@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* libfabric: reliable datagram end points of one provider, manual progress. */
 #include <rdma/fabric.h>
 #include <rdma/fi_cm.h>

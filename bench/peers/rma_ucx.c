@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* UCX: put and get of UCP, over the transports of UCX_TLS. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * ZeroMQ, for the programs that measure it. What they use of its binary interface
  * is declared here, so that the package libzmq5 suffices: libzmq3-dev needs newer

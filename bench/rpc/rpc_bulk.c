@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Requests that name memory of side 0, which side 1 fills or fetches before it
  * answers. Buffers of both sides are registered once.

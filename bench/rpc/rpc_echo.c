@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Requests of 64 B that are answered by 64 B. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * The RPC layer between two sides: one machine on each, which is polled; side 0
  * has a session with side 1.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * The RPC layer between two processes on 127.0.0.1 and 127.0.0.2, over LNet,
  * both polling, beside bare sockets and m0_net between the same processes, in

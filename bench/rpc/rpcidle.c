@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Measures the memory that idle RPC clients cost their service. The service is in this
  * process. Another process has the clients: each is an RPC machine of its own with a

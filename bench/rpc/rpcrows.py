@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 OR MIT
 """Rows of the RPC layer over LNet between two processes: peers, goals."""
 
 NEEDS = {

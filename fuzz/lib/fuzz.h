@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Shared by the fuzz targets. A target is one file of fuzz/: libFuzzer calls it
  * with random bytes; in the ordinary builds lib/replay.c calls it with those of

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Runs a target on files, without libFuzzer:
  *	fuzz_TARGET FILE|DIRECTORY...

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Assertions. They are active in every build, so each costs one predictable
  * branch. A failing assertion is a programmer's error: it writes file, line,

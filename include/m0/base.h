@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * The base of every other header of the library: numbers, memory, reference
  * counts, atomics, sets of bits, buffers, the version. It includes macro.h,

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Channels: streams of events without data. Threads put clinks on a channel.
  * Each event runs the call-back of a clink, or wakes a thread that waits on the

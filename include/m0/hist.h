@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * A histogram of latencies or sizes. It is exact below 64 and within 1/32
  * above, up to 2^44 (in nanoseconds: five hours), where it saturates. Recording

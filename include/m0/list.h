@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Doubly-linked lists whose links are embedded in the objects: plain lists
  * here, typed lists with magic numbers in m0/tlist.h (included at the end).

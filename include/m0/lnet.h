@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * LNet in user space: a node of a Lustre network inside this process, without a
  * kernel module. Lustre's own nodes accept it over TCP.

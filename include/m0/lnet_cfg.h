@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Configuration of a node of m0/lnet.h. Names in parentheses are those of
  * Lustre's module parameters with the same meaning.

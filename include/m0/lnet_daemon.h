@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * A daemon shares its node with other processes of the host: each opens it by
  * m0_lnet_open() with lc_attach, and uses all of m0/lnet.h on the NIDs of the daemon.

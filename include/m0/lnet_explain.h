@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Why a message of a node takes the path that it takes: each path that the
  * selection compares for a destination, in its order, and the criterion by which

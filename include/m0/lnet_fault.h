@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Fault injection in a running node: rules that drop, delay, duplicate or
  * corrupt messages, or cut connections. For tests of the systems that use a

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Information of a node of m0/lnet.h about itself and its peers: ping and
  * discovery, interfaces, peers, counters.

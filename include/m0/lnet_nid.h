@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Names of LNet nodes and networks: NID (an address on a network), net, and
  * process id; as values, as text, and as the 64-bit number that older nodes

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Routes of a node to networks that it is not on, and the node as a router between
  * its own networks. Terms and errors are those of `lnetctl route` and `lnetctl

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * For authors of layers above m0/lnet.h: the thread that runs the node also
  * does work of these layers, so that handling a message does not require waking

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Changes of a node while it runs: its tunables, networks, health, and configured
  * peers. Terms are those of `lnetctl set`, `lnetctl net` and `lnetctl peer`.

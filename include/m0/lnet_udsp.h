@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * User-defined selection policies (UDSP) of a node: rules that prefer networks,
  * interfaces, NIDs of peers, and gateways. Terms and forms are those of `lnetctl

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** The log: messages of the library for users. */
 #ifndef M0_LOG_H
 #define M0_LOG_H

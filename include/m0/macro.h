@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Small macros: bits, membership, quantifiers, containers, bounds. Nothing in
  * this file generates code of its own.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Buffers, their events, and descriptors. m0/net.h includes this file; its
  * opening comment applies.

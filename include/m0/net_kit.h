@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * The transport kit. It contains the part that is the same in every transport,
  * so that a transport supplies only addresses, sending, receiving and bulk. The

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * For authors of transports: the table of operations, and the transport kit
  * (net_kit.h), from which a transport is best built.

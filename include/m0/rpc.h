@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * The RPC layer of seed 002, for storage services. It sends *items* - requests,
  * replies, one-way items - over any transport of m0/net.h, many of them in one

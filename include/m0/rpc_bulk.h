@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Bulk data of RPCs (seed 002, "Bulk"): the body of a request has descriptors
  * of memory of its sender. The server moves the data when it is ready for it,

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Connections to services, sessions on them, update streams in the sessions.
  * Included by m0/rpc.h, whose opening comment applies.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Formation chooses which items of the cache leave together, and when. Included
  * by m0/rpc.h, whose opening comment applies.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * RPC items: requests, replies, and one-way items, which have no reply.
  * Included by m0/rpc.h, whose opening comment applies.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Links: several network addresses of one service (seed 002, "Trunking").
  * Included by m0/rpc.h, whose opening comment applies.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * The store behind update streams: keys and values in transactions. The library
  * commits the changes of a handler and the answer that it gives together, so

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * The durable store: keys and values in one file of LMDB, in a directory of its
  * own. One thread of the store executes jobs in the order in which they came.

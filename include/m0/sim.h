@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * The simulator: runs all strands of a program on one thread with a virtual
  * clock, in an order drawn from a seed.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Attached processes in the simulator: a simulated node is shared with other
  * processes, as by m0/lnet_daemon.h, and processes and daemons crash.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * A message link of the simulator. It has two ends, and carries whole messages
  * from each to the other, with delays and faults of a network drawn from the

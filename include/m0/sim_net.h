@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * A network of simulated hosts. LNet nodes use streams of the simulator instead
  * of sockets, with addresses, ports and faults.

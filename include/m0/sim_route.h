@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Topologies of LNet in the simulator: hosts on LNet networks, and routers that join
  * these networks. The hosts are those of m0/sim_net.h, so all its faults apply to

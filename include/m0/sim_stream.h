@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * A stream of bytes of the simulator, like a TCP connection. It has two ends;
  * in each direction it delivers bytes in order, and loses none while it lives.

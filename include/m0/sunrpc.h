@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * The sunrpc transport: messages and bulk over ONC RPC on TCP, for networks
  * that pass only plain RPC. m0/sunrpc.x defines its protocol.

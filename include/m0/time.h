@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Time: nanoseconds of a clock that never goes back and has no known origin.
  * Points in time and durations have the same type; every time-out of the

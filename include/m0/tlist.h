@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Typed lists: m0_list plus a descriptor that specifies which objects are in
  * the list, where their link is, and which magic numbers the object and the

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Vectors of counts, scatter-gather buffers, cursors over both, and the copy
  * functions of the data path.

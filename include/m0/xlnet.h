@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * The LNet transport: transfer machines (TMs) on nodes of m0/lnet.h, in one
  * process or in many, on one host or on many. It runs in user space, is free of

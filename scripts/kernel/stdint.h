@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* stdint.h, from the kernel (scripts/kernel-flags). */
 #include <linux/limits.h>
 #include <linux/types.h>

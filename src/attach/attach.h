@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * The client half: a process attaches to the daemon that serves its host's node, and gets
  * its side of a shared area (ring/shared.h), with all that the side needs of the system.

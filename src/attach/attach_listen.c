@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * The listening socket. A daemon that makes one at a path holds a lock on the file beside it, so
  * that of two daemons that start at once one sees the other. A socket that a service manager

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * The server half: a daemon listens for processes that attach to its node, and has a server
  * (serve/serve.h) for each. One thread accepts, hands over memory and descriptors, hears

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * m0_lnet_open() with lc_attach: a front with a pump, over an attachment. Memory of the
  * library's allocator is handed over as it is, by whole regions.

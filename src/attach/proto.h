@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Messages of the socket between an attached process and its daemon. docs/ring.md,
  * section 11, is the specification.

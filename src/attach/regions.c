@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Memory of a process: it comes by the socket, is checked and mapped by the server's
  * thread, and waits until the node's thread takes REGION_ADD from the ring. What the node's

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 #ifndef M0_SRC_ATTACH_SERVER_INTERNAL_H
 #define M0_SRC_ATTACH_SERVER_INTERNAL_H
 

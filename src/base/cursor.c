@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 #include "base/cursor.h"
 
 void m0_cursor_get_bytes(struct m0_cursor *cur, void *ret_bytes, size_t nr)

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Byte cursor: the one way in which bytes of a peer are taken apart and bytes
  * for a peer are put together.

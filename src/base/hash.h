@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Hash table of things that embed a link: uthash behind functions, with memory
  * from m0_alloc. Not locked.

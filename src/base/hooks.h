@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Functions that this room, being pure, cannot have. The os room installs its
  * own when the library is loaded; until then there is no memory, the log is

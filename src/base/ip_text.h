@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * IPv4 and IPv6 addresses as text. The library has its own parser because those of
  * the C library and of the Linux kernel differ: the kernel's takes "01.2.3.4". Both

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Options as text: pairs "name=value", separated by blanks. Each option is a
  * number, stored in a member of the caller's struct.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 #include "base/rand.h"
 
 static uint64_t rotl(uint64_t x, unsigned by)

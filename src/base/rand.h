@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Pseudo-random numbers that a seed fixes: for tests, the simulator, and
  * spreading load. xoshiro256** by Blackman and Vigna, seeded by splitmix64

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Where a timer is follows from its tick and the queue's: write both as numbers
  * of base 64; the highest digit in which they differ names the wheel, the

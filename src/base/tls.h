@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Thread-local state, which is reached through a function of its name. No other file
  * of src declares any (scripts/tidy).

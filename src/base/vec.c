@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Vectors and scatter-gather buffers: making, walking. Copying: vec_copy.c. */
 #include "m0/base.h"
 

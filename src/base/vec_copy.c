@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Copies between scatter-gather buffers, and their form for system calls. */
 #include <sys/uio.h>
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Interface between a front whose node is in another process and the pump, which takes
  * the place of the node. The pump calls the front; the front calls the pump by a table.

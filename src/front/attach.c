@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * A front whose node is in another process: with memory that both share, of which all
  * records were made before, or with a pump.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Closing a node of this process: the node ends, then its thread; polled queues keep
  * the front's memory until they are gone.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Events go to the application at the end of a pass: by callback, or into their
  * polled queue. There they stay in the record that they were posted in, which is

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Numbers of event queues: below the front, a queue is its number. An MD has the
  * number of its queue plus 1; 0 is none.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Explanation of a path: a request to the node. */
 #include "front/front_internal.h"
 #include "m0/lnet_explain.h"

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 #include "front/front_internal.h"
 
 void m0_front__free(struct m0_lnet *lnet)

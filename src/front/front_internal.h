@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * The front: what the application calls. It checks arguments, has handles, event
  * queues, runners and registered memory, and posts what is asked for to a node

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Invariants of what has a slot while it is in use, with fro_lock, and of the front. */
 #include "front/front_internal.h"
 

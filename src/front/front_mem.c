@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Registered memory. Each region reaches each driver that takes regions once: by
  * an entry, before every message that is posted after the registration; or, if the

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Networks added and removed: requests to the node. */
 #include "front/front_internal.h"
 #include "m0/lnet_tune.h"

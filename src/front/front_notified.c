@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * The end of slots: an ME or MD is free when nothing refers to it, an operation when
  * it is done and the application has had its events.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Posting. Who rings the bell wakes the node's strand, and only if that has gone to
  * sleep: awake, it hears the bell by itself (so_ready). An inline node has nobody to

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Control requests of other processes. The record of such a request lies in memory
  * that the other process can write, so it is copied to a record of this front.

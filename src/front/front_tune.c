@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Tunables, health and peers: requests to the node. */
 #include "front/front_internal.h"
 #include "m0/lnet_tune.h"

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Memory of what has a number: for each chunk the front's slots, the records that
  * both sides see, and the structs of the node.

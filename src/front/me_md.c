@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Match entries and memory descriptors as the application names them: arguments
  * are checked, slots are taken and records are filled on its thread, the rest is

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * The pump: it stands where the node stands for a front whose node is in another
  * process. It takes what the front posts, and puts it into the memory that the process

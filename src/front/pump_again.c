@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * A front that attaches again (lc_reattach_ns). When everything that was outstanding has
  * ended and was told, the host looks for a daemon now and then. Once it has one, the front

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Answers to control requests. The front reads the copy as it reads an answer of its own
  * node, so numbers that it relies on are checked here; contents of a block are checked

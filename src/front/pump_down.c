@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Entries that the front has posted, as operations for the server. An entry that finds
  * no room in the shared queue waits, and so do those behind it. When the attachment has

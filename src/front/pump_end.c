@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * The end of an attachment: the server is gone, has closed, or breaks the rules. What is
  * outstanding ends with events that the pump makes, each once.

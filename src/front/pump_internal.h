@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * The pump: what its files share. All of it belongs to the thread that steps, but for
  * what says otherwise.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * NIDs of the node, which may change while the process is attached. The server counts the
  * changes in a word of the area. A step that finds another number there asks for the NIDs,

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Reports of the server, as events in the records of the front. The codec has checked
  * each field; whether an event may come is checked here: a server that runs wild must

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Slots are never given back, so whoever holds a handle that is void may look
  * at its slot; the generation tells. A slot whose generations are used up stays

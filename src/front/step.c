@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * The step of a node, whoever makes it: the node's own thread, a caller of
  * m0_lnet_progress(), the simulator.

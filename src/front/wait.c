@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Steps that the caller of a function makes on an inline node, and waits of the
  * application. The step itself is reached through the strand's table.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Buffers of the kit: registration, add, cancel and time-out. kit_claim.c
  * completes them, and kit_deliver.c delivers their events.

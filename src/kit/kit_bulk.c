@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Bulk: descriptors of passive buffers, and active operations handed to the
  * transport by the machine's workers.

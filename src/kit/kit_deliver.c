@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Delivery of the kit's events: those of a machine's ready buffers, one after
  * the other, with its lock released for each callback.

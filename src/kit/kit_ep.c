@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * End points of a machine, found by a hash of their binary address. One that
  * nobody refers to leaves ntm_end_points but is kept, the last

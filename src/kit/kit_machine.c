@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * The operations of a transport's table that concern domains and TMs: life,
  * start and stop, the three modes of delivery.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Polls of an inline TM: its transport makes progress, and what the transport
  * polls is part of the TM's descriptor.

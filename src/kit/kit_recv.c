@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Receive buffers: which one takes a message, and the events of one that takes
  * several. Everything here happens under the machine's lock; it is released

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** The engine as a whole: creation, shutdown, steps. */
 #include "lnet/flow/forward.h"
 #include "lnet/flow/memo.h"

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 #ifndef M0_SRC_LNET_LNET_HOOKS_H
 #define M0_SRC_LNET_LNET_HOOKS_H
 

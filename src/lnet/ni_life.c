@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** Interfaces: adding, starting, stopping, and the calls of their drivers. */
 #include "lnet/flow/cut.h"
 

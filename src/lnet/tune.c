@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** Tunables and health that the user sets while the node runs. */
 #include "lnet/health/health.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * The eventfd and the timerfd are watched edge-triggered like all the rest, so
  * neither is ever read: each write, each expiry is an event of its own.

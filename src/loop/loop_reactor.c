@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 #include "loop/loop_reactor.h"
 
 unsigned m0_loop_reactor_ask(struct m0_loop_reactor *lre, m0_time_t deadline)

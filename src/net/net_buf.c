@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Buffers: registration, and their way onto the queues. Their way off them is
  * in net_event.c.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * The edge between the generic layer and the kit: the functions of the layer
  * that the kit calls, and what both ask of a queue type, a TM and an end point.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Events: the one way off a queue, and the one way a machine's state changes
  * without the application's doing. What the events of buffers have in common

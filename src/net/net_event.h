@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * The event of a buffer in two halves: what comes before its callback and what
  * comes after. In line, so that who knows the queue pays for that queue alone.

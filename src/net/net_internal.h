@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Calls of the generic layer that only the files of room `net` make. Most of
  * them expect that the caller holds a lock.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * States and invariants that all files of the layer ask for: the table of a
  * TM's states with its one setter, names for traces, and the lists by type.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * The end of a node. The engine ends what is outstanding while the interfaces still
  * work, so that peers hear of it and pings are answered; then the interfaces stop.

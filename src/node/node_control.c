@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Requests that are not about messages: information, probes, fault rules. A request
  * and its answer lie in a control record, by value.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Functions that carry out the entries of the front. An entry may come too late: what
  * it is about has ended, and the front may fill the record for its next use already. So

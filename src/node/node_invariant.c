@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Invariants of a node and of its structures, between calls. */
 #include "node/node_internal.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Calls of the engine: messages for what peers send, and what it has to tell.
  * Nothing here takes a lock.

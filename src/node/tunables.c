@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Tunables of a network: those that every network has, and options of drivers,
  * which only the row of the driver knows.

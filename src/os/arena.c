@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Memory by whole pages out of regions (m0_os_region_alloc()), for buffers: few
  * large areas, which a driver can register and the processor can map with large

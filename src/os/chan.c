@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 #include "os/os_internal.h"
 
 void m0_chan_init(struct m0_chan *chan, struct m0_mutex *ch_guard)

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 #include "os/os_internal.h"
 
 void m0_cond_init(struct m0_cond *cond, struct m0_mutex *mutex)

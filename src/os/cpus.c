@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Processors of a strand. Other threads may move the strand while it runs. When
  * it starts, it notes where it may run without a set, and goes back there when

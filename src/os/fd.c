@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Signals and clears may meet in any order. Bit 0 of of_signalled says whether
  * the descriptor shall be readable by signal; the rest counts writes to the

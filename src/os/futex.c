@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 #include <linux/futex.h>
 #include <sys/syscall.h>
 #include <time.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 #include "os/os_internal.h"
 
 /* Enough for a short critical section on another processor to end. */

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Services of the host for the simulable rooms: time, waiting, strands, random
  * bytes, a pollable descriptor, memory for buffers. One table stands behind all

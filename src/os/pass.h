@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * The clock of a pass is read once at its beginning. Everything that happens in
  * the pass on this thread, calls from callbacks included, happens at that time

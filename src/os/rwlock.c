@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * A thread that finds the lock taken sleeps on rw_seq, which every release
  * changes. A sleeper first counts itself, then reads rw_seq, then looks at the

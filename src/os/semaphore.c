@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Count and waiters are one word, so that an up is one instruction and does not
  * look at the semaphore after it: the waiter it lets go may finalise it.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * The table of a host, real or simulated, for the nodes on it: a reactor to wait
  * in, the interfaces and addresses of the host, and streams. Room lnd/tcp

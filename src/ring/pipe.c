@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * An index of the other side only moves forward, and not beyond what this side has put
  * or has space for. It is read once, checked, and kept. The bytes of the ring are

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * A pipe: a stream of bytes each way between two processes of one host that do not trust
  * each other. docs/ring.md, section 12, is the specification.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 #include "ring/ring.h"
 
 /* Both sides see an event as a struct m0_lnet_event. */

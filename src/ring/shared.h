@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * The memory that an attached process shares with the server of its node, and the
  * two queues in it. docs/ring.md is the specification.

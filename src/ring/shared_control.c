@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Requests in control records. A client may ask and probe; requests that change the
  * node for all its clients are made over the daemon's own socket.

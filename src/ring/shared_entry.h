@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Entries of the two queues of a shared area: operations of a client, events of its
  * server. docs/ring.md has the tables.

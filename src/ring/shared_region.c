@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Regions: memory of the client that the server has mapped. A segment of an MD is
  * bytes of a region; the client's addresses mean nothing here.

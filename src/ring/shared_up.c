@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Codec of events. The client checks them as the server checks operations: a daemon
  * that runs wild must not make a process write outside of its memory.

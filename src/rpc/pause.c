@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Handshakes that are asked again and again. The first is asked at once: a
  * server that has restarted costs no time. From the second in a row on they

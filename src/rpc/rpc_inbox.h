@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * The inbox of a machine: calls from any thread, and threads that wait for the
  * machine. Part of rpc_internal.h.

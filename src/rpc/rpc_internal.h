@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Definitions that the files of room `rpc` share. The contract is m0/rpc.h; the
  * pure code (packets, formation, streams) is in rpc/core.

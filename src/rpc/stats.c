@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** Counters and latencies of a machine, and the watches of the application. */
 #include "rpc/rpc_internal.h"
 

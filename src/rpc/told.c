@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Applications that are told of connections and sessions. Completions of what
  * was not waited for are calls of the machine's own list, so that they run at

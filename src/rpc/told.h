@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Applications that are told of connections and sessions: c_changed, s_changed
  * and the hooks of watches. Part of rpc_internal.h.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * LNet's selftest at a node: it serves sessions, batches and tests that a console
  * asks for, and makes calls for a console of this process.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** Private to the selftest. All functions run on the node's thread. */
 #ifndef M0_SRC_SELFTEST_ST_INTERNAL_H
 #define M0_SRC_SELFTEST_ST_INTERNAL_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * The life of the selftest at a node: buffers for requests, the runner, the inbox.
  * The runner ends requests whose last MD has ended or whose time is over, so that

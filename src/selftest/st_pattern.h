@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** The pattern in data of brw, by which a receiver finds corruption. */
 #ifndef M0_SRC_SELFTEST_ST_PATTERN_H
 #define M0_SRC_SELFTEST_ST_PATTERN_H

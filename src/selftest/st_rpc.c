@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Requests and replies over PUTs. A call has an MD for its reply, one for its bulk
  * and one for its request; a request that is served has one for its bulk and one

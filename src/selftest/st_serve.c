@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Requests that are served: ping and brw here, the framework's in st_session.c. */
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Tests that this node runs as a client: streams of pings or bulk. */
 #include <string.h>
 

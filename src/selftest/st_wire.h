@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Codec of the messages of LNet's selftest. Every message has 160 bytes, in its
  * sender's byte order: a header of 24 bytes, and a body. A request names the

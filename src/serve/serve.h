@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * The server of one attached process: it takes what the process has put into the shared
  * area (ring/shared.h), carries it out at a node of this process by m0/lnet.h, and puts

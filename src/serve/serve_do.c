@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Operations of the process, as calls of m0/lnet.h. The codec has checked each field;
  * whether a number is in use is checked here. An operation may come too late: what it

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Event queues. Each queue of the process has one at the node, with a callback and a
  * bound, so that the node accepts no message whose event would find no entry.

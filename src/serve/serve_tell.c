@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Events of the node as reports to the process. An entry is reserved for each; for those
  * of incoming messages the bound of the queue sees to it.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Portals and numbers of transfer machines: which of them a process may use, and who has
  * them. A number belongs to one process of those that a daemon serves. While a portal has a

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Checks of a file before LMDB, which trusts what it maps, opens it. LMDB keeps
  * two roots, of the last transaction and of the one before, in the first two

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** An LMDB file as bytes, as check.c and walk.c read it. */
 #ifndef M0_SRC_STORE_CHECK_H
 #define M0_SRC_STORE_CHECK_H

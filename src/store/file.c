@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * The directory of a store: its lock, and the marks in its file. All numbers
  * are in the byte order of the host, as LMDB's are.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * The durable store. Its thread takes all queued jobs and runs them in one
  * transaction, each in a nested transaction, so that a job that fails takes

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Declarations of the durable store. env.c knows LMDB, file.c the directory and
  * the conditions under which a file is opened, store.c the thread and the

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Walk through a file, page by page, before it is trusted. An error that is not
  * found here would lead LMDB astray or reach a reader as a wrong answer.

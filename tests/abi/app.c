@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* An application as others write it: the installed headers and nothing else. */
 #include <m0/mem.h>
 #include <m0/net.h>

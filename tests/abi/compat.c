@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* An application with the reference's names, against the installed headers. */
 #include <lib/chan.h>
 #include <lib/memory.h>

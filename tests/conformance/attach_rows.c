@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Daemons whose nodes the LNet transport's row "lnet-attach" is attached to. */
 #include <stdio.h>
 #include <stdlib.h>

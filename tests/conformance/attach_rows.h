@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** Daemons of the row "lnet-attach". */
 #ifndef M0_TESTS_CONFORMANCE_ATTACH_ROWS_H
 #define M0_TESTS_CONFORMANCE_ATTACH_ROWS_H

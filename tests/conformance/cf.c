@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* The fixture: checks, waiting, the life of a case. */
 #include <stdarg.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* The fixture: buffers, their memory and their events. */
 #include "cf.h"
 #include "cf_internal.h"

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* The fixture's environment: real threads, or the simulator. */
 #include <dirent.h>
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** Shared by the fixture's own files. */
 #ifndef M0_TESTS_CONFORMANCE_CF_INTERNAL_H
 #define M0_TESTS_CONFORMANCE_CF_INTERNAL_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * The runner: one process for each case, so that one that fails, aborts or
  * hangs is named and the others still run. Speaks TAP.

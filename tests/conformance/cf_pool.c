@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* The fixture: pools, and the callbacks of buffers that come from them. */
 #include "cf.h"
 #include "cf_internal.h"

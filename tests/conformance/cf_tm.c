@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* The fixture: machines, their events, and promise 1 at their end. */
 #include <unistd.h>
 #include <sys/syscall.h>

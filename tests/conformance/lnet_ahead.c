@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * A buffer is added; a peer hears of it and sends; what it sends is read before
  * the node has so much as looked at what was asked of it. It finds the buffer.

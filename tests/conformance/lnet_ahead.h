@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** A case of lnet_cases with a file of its own. */
 #ifndef M0_TESTS_CONFORMANCE_LNET_AHEAD_H
 #define M0_TESTS_CONFORMANCE_LNET_AHEAD_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Cases for the LNet transport alone: m0/xlnet.h.
  * [r.M0.net.xprt.lnet.transport-variable] [r.M0.net.xprt.lnet.user]

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* The nodes of the LNet transport's rows. */
 #include <arpa/inet.h>
 #include <ifaddrs.h>

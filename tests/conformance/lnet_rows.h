@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** The rows of the LNet transport: where its machines are. */
 #ifndef M0_TESTS_CONFORMANCE_LNET_ROWS_H
 #define M0_TESTS_CONFORMANCE_LNET_ROWS_H

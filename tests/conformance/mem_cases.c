@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Cases for the in-memory transport alone: m0/mem.h. */
 #include "m0/mem.h"
 

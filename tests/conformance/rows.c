@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* The rows: a transport joins the suite by one of these. */
 #include "m0/mem.h"
 #include "m0/sunrpc.h"

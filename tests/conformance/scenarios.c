@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * The use cases of the seeds as programs: what an application does, in its own
  * order and with its own callbacks, on every transport and in every mode.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** Stories of applications, one a use case of the seeds; see scenarios.c. */
 #ifndef M0_TESTS_CONFORMANCE_SCENARIOS_H
 #define M0_TESTS_CONFORMANCE_SCENARIOS_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Bulk: file system client, server, and the handshake between both. */
 #include "scenarios.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * The request handler: one thread, a group of clinks, synchronous delivery.
  * [r.M0.net.buffer-event-delivery-control]

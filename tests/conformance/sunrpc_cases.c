@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Cases for the sunrpc transport alone: its one server, a client that is not
  * ours ($SUNRPC_CLIENT), callers that lie, and servers that do.

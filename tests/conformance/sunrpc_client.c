@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * A client of the sunrpc transport that knows m0/sunrpc.x and m0/desc.x alone:
  * made by rpcgen and libtirpc, without the library.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* The addresses of the sunrpc transport's row. */
 #ifndef M0_TESTS_CONFORMANCE_SUNRPC_ROWS_H
 #define M0_TESTS_CONFORMANCE_SUNRPC_ROWS_H

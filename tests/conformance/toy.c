@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * A transport of packets that may get lost, doubled, late or out of order.
  * A message is one packet, and its sending is done when the packet has left.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** A lossy transport in 150 lines on the kit; see toy.c. Address: "toy:N". */
 #ifndef M0_TESTS_CONFORMANCE_TOY_H
 #define M0_TESTS_CONFORMANCE_TOY_H

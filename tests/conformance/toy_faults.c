@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * The toy with its faults on: packets are dropped, doubled, late and out of
  * order, as the seed says. Promise 1 holds, and what arrives is what was sent.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * The wire of the toy: who is at which number, and what befalls packets on
  * their way, as the seed says.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** The lossy wire between toy machines, which are numbers. */
 #ifndef M0_TESTS_CONFORMANCE_TOY_WIRE_H
 #define M0_TESTS_CONFORMANCE_TOY_WIRE_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * The conformance suite of transports. Every case runs on every row, in every
  * mode and environment; see cf.h.

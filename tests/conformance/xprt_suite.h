@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** Cases of the suite, one table a file. */
 #ifndef M0_TESTS_CONFORMANCE_XPRT_SUITE_H
 #define M0_TESTS_CONFORMANCE_XPRT_SUITE_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Bulk in all directions. [r.M0.net.rdma] [r.rpccore.efficient.bulk]
  */

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Descriptors that are not what they should be: the active buffer completes
  * with an error, the passive buffer and its owner see nothing.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Domains and registration.
  * [r.M0.net.xprt.lnet.buffer-registration] [r.messaging.efficient.buffer-use]

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Statistics, processors, idleness, allocation.
  * [r.M0.net.xprt.lnet.processor-affinity] [r.messaging.processor_affinity]

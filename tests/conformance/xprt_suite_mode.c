@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Synchronous and inline delivery. The machine under test is delivered by the
  * case itself, in both modes whatever the mode of the run; its peer is one of

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Messages: sizes, shapes, directions, and the three ways they fail.
  * [r.messaging.oneway] [r.rpccore.efficient]

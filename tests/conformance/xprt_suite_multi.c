@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Several messages in one receive buffer.
  * [r.M0.net.xprt.lnet.multiple-messages-in-buffer]

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Provisioning of receive queues. The domain's own strand fills deficits, so
  * what it is to do is waited for. [r.M0.net.network-buffer-pool]

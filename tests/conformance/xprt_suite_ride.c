@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Riders: a layer above that is stepped where the machine delivers. In the mode
  * of the run, but for the last cases, which deliver by hand in both.

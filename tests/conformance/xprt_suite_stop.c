@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Stop: from every state, both ways, with queued and busy buffers. */
 #include "xprt_suite.h"
 

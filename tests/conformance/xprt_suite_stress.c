@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Several threads of the application on the same machines, and a heap that
  * runs dry. [r.rpccore.efficient]

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * nb_timeout on every queue: never early, late by 2 ms at most where time is
  * exact, one -ETIMEDOUT event, no del counted.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Start of machines, states, events, what may be done in which state.
  * [r.rpccore.flexible] [r.M0.net.xprt.lnet.dynamic-address-assignment]

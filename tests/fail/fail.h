@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Failure loops. A story uses a part of the library from beginning to end; it is
  * told again and again, and each time another allocation fails: the first, the

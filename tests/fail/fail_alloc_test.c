@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Failure loops over allocations: see fail.h. FAIL_NTH=n tells one run alone. */
 #include "fail/fail.h"
 

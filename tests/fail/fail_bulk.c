@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Requests with bulk: the client offers memory, the server moves it. */
 #include "fail/fail.h"
 #include "fail/fail_bulk.h"

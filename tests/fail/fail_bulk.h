@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** Bulk of the RPC layer, for its story. */
 #ifndef M0_TESTS_FAIL_FAIL_BULK_H
 #define M0_TESTS_FAIL_FAIL_BULK_H

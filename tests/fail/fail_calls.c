@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* The RPC layer, call by call: what fail_rpc.c does not use. */
 #include "fail/fail.h"
 #include "fail/fail_ends.h"

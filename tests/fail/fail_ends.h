@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** Two machines of the network layer, for stories. */
 #ifndef M0_TESTS_FAIL_FAIL_ENDS_H
 #define M0_TESTS_FAIL_FAIL_ENDS_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Nodes of LNet: every call of m0/lnet.h and its neighbours that may ask for
  * memory, there and at the peer. */
 #include "fail/fail.h"

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Stories of fail.h in real time: threads of the library, sockets, files. */
 #include <poll.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Failure loops over what the simulator does not run: the library's threads, the
  * sunrpc transport, the durable store. FAIL_CALL=name tells one kind alone.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* The RPC layer on its transports: what it does without memory, at either end. */
 #include "fail/fail.h"
 #include "fail/fail_bulk.h"

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Failure loops over system calls: two nodes speak over sockets; each call of
  * each kind fails in turn with each of its errors. Whatever fails, what was

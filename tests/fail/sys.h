@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * System calls of the socket driver and its loop that fail when told to. The
  * program is linked with --wrap for each of them.

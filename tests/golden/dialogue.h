@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * One connection of Lustre's socket driver, message by message: for tests that
  * look at recorded messages, or that stand in for one side of a recorded dialogue

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Each recorded dialogue of Lustre's nodes, with our node in the place of either
  * side: it says what the other's questions want, and understands what it is

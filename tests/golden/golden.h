@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** All recorded files, for tests that look at every message of each. */
 #ifndef M0_TESTS_GOLDEN_GOLDEN_H
 #define M0_TESTS_GOLDEN_GOLDEN_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Our code decodes the messages of Lustre's nodes, and encodes them in the same
  * bytes. [r.M0.net.xprt.lnet.user.no-gpl]: it was written without Lustre's code.

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 OR MIT
 """Prints recorded LNet traffic over TCP, a line for each message.
 
     tests/golden/lnetdump.py FILE.pcap...           messages, in order of time

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Recorded bytes, changed at random, through every decoder: nothing they say
  * makes one read beyond them (the sanitizer sees), fail an assertion, or find

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** A message of the driver for InfiniBand, decoded and encoded again. */
 #ifndef M0_TESTS_GOLDEN_O2IB_AGAIN_H
 #define M0_TESTS_GOLDEN_O2IB_AGAIN_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Two kernel nodes of net o2ib over RoCE, as they were recorded, with our driver in
  * the place of either: it says the same, but for what is its own choice (cookies,

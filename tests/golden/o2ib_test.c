@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Two kernel nodes of net o2ib over RoCE, as they were recorded, against the
  * codec: each message is encoded again to the same bytes.

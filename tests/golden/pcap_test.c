@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* The reader of recorded traffic, on files made here. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * A recorded dialogue with one of its machines replaced by a node of ours. The
  * others are played from the recording: what they said is said to our node, at

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* The application of our node in a replay: sends what it is told to, and lends
  * memory for what comes. */
 #include <setjmp.h>

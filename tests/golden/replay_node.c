@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Our node of a replay, configured as the machine that it takes the place of. */
 #include <setjmp.h>
 #include <stdarg.h>

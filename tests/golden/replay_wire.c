@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* The other machines of a replay, as our node meets them on the wire. */
 #include <arpa/inet.h>
 #include <setjmp.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** Recorded RoCE v2: packets of InfiniBand in UDP, without their headers. */
 #ifndef M0_TESTS_GOLDEN_ROCE_H
 #define M0_TESTS_GOLDEN_ROCE_H

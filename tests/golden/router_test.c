@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Our router takes the place of recorded kernel routers, whose traffic on one net is
  * recorded. The test brings it each message that arrived at the kernel router, and, from

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Messages of the selftest between kernel nodes, as they were recorded, against
  * the codec: each is encoded again to the same bytes.

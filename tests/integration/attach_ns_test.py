@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 OR MIT
 """`colibri node --attach` and processes of other namespaces, as containers have them."""
 import os
 import subprocess

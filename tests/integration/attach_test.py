@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 OR MIT
 """`colibri node --attach`: processes that use one node, and `colibri process show`."""
 import json
 import os

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 OR MIT
 """What bench/run makes of figures; no program is measured here."""
 import contextlib
 import importlib.machinery

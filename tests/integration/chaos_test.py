@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 OR MIT
 """Processes on two hosts (network namespaces) while the wire between them is
 cut, cut in one direction, slow or lossy, and while they are stopped or killed.
 

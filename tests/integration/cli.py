@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 OR MIT
 """What the tests of the `colibri` command share. $COLIBRI is the binary."""
 import os
 import shutil

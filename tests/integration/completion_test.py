@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 OR MIT
 """`colibri completion`: scripts, and what bash offers with one of them."""
 import os
 import re

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 OR MIT
 """`colibri config`, and `colibri node --config`: one file for all of a node.
 
 Everything is on addresses of the loopback and a port above 1023.

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 OR MIT
 """`colibri copy` that ends early: no trace of a new file, the old one whole.
 
 $M0_SEED repeats a run: the moments at which signals are sent come from it.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * To a receiver of `colibri copy`: noise, damaged messages, copies that are begun
  * and left, blocks that nobody offers.

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 OR MIT
 """Strangers who send noise to `colibri copy --listen`: others are served.
 
 $M0_SEED repeats what is sent.

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 OR MIT
 """`colibri copy` between two processes of which one is killed.
 
 100 times, at any moment: the other ends within its bound, no part of a file is

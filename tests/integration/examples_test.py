@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 OR MIT
 """Examples of rules of selection: each file is accepted, and has the effect that
 docs/lnet.md says."""
 import glob

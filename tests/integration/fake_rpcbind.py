@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 OR MIT
 """fake_rpcbind.py SOCKET LOG : takes registrations as rpcbind does.
 
 Each is a line of the log: SET or UNSET, program, version, netid, address.

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 OR MIT
 """Nodes with --lanes: processes attached to them move bulk, and the lanes do it."""
 import os
 import subprocess

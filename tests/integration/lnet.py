@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 OR MIT
 """Nodes for the tests of `colibri node` and those who speak to it."""
 import json
 import os

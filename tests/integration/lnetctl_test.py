@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 OR MIT
 """`colibri` called as `lnetctl`: its words and answers; docs/lnet.md's table."""
 import os
 import re

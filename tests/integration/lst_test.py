@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 OR MIT
 """`colibri lst` and `colibri node --selftest`: sessions, tests, what is printed."""
 import json
 import os

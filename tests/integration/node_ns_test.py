@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 OR MIT
 """`colibri node` as it is meant to be: default ports, networks of its own.
 
 Two network namespaces with a wire between them, made for each test; skipped

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 OR MIT
 """`colibri node`, and ping, discover, net, peer, stats, global that ask it.
 
 Everything is on addresses of the loopback and a port above 1023.

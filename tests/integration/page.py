@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 OR MIT
 """Pages that `--report` writes: complete, well formed, nothing to load."""
 import collections
 import html.parser

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 OR MIT
 """`colibri perf --listen` and `colibri perf EP`, on addresses of the loopback.
 
 How large the numbers are, and which verdict they lead to, is nobody's business

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * To `colibri perf --listen`: noise, damaged messages, clients who begin and do
  * not end, rows of all kinds, which are begun and left, and nonsense for the

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 OR MIT
 """Strangers who send noise to `colibri perf --listen`: it goes on.
 
 $M0_SEED repeats what is sent.

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 OR MIT
 """`colibri perf` between two hosts: network namespaces with a wire between.
 
 The command that the server prints is run as it is, on the default port.

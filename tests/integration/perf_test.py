@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 OR MIT
 """`colibri perf`: every test in every mode gives sane numbers, soon.
 
 How large the numbers are is nobody's business here.

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 OR MIT
 """`colibri route`, `routing`, and nodes that are routers, on the loopback.
 
 Node i of network n has address n.i of lnet.py's.

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 OR MIT
 """Routers between network namespaces: hosts with wires of their own, default ports.
 
 A wire is a network: wire n is 10.98.n.0/24 and fd00:98:n::/64, tcp<n> unless a test

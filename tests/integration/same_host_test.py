@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 OR MIT
 """Two processes of one host with --same-host=on: what takes which way, and ends of peers."""
 import json
 import os

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 OR MIT
 """An object service on a disk, a clock and a scheduler that do their worst."""
 import fcntl
 import json

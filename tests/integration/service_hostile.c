@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * A client of an object service that checks nothing before it asks, as those of
  * the command do: names that are none, blocks that are nowhere, memory that it

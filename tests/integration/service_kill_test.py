@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 OR MIT
 """An object service that is killed, and clients that are: work goes on."""
 import os
 import random

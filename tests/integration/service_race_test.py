@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 OR MIT
 """Others who replace files while `colibri put` and `get` work with them."""
 import os
 import random

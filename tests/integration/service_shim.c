@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Faults for LD_PRELOAD: of the disk, the clock and the scheduler of
  * `colibri serve', of the memory of its clients, and of the end of

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 OR MIT
 """An object service as its users meet it: round trips, and what is refused."""
 import json
 import os

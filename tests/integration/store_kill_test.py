@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 OR MIT
 """Servers with a durable store that are killed, and clients that go on.
 
 Clients append numbered records through update streams while servers are killed

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 OR MIT
 """`colibri copy`, `perf` and `serve` over sunrpc, between two processes."""
 import json
 import os

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 OR MIT
 """`colibri node` below systemd, whose part this test plays; and the units."""
 import ctypes
 import os

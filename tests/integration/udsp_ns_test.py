@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 OR MIT
 """Rules of selection between network namespaces: hosts with wires of their own.
 
 Seed 004: "Client sets A and B are all configured on the same LNet network [...]. The

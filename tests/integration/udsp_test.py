@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 OR MIT
 """`colibri udsp` on the loopback: the texts of lnetctl, and every refusal."""
 import os
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Where a test runs: with real strands on real time, or in the simulator. A
  * case written with these calls runs in both, and asks neither.

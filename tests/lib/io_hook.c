@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 #include "lib/io_hook.h"
 
 static struct io_hook       *the_hook;

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * A moment that threads seldom meet: a node has taken what was asked of it, and
  * is about to read its sockets. What a test does then is as if another thread

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Many LNet engines in virtual time, joined by a driver that moves messages in memory
  * with a latency. It is for populations for which lnet_pair.h is too slow and too

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * A few LNet engines in virtual time, joined by a driver that moves messages
  * in memory and does what a test tells it: hold, drop, fail, be slow. Each node

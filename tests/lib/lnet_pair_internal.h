@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 #ifndef M0_TESTS_LIB_LNET_PAIR_INTERNAL_H
 #define M0_TESTS_LIB_LNET_PAIR_INTERNAL_H
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* The owner of the engines of lnet_pair: messages, and events that are kept. */
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * The driver for net o2ib between two fakes: a provider of RDMA whose peer the case
  * plays by hand, and an engine that notes what it is told. Time is what the case

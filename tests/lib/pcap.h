@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Recorded traffic: the TCP connections of a pcap file, put together again, as
  * what each side said and when. For tests that replay a recorded dialogue, see

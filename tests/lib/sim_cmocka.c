@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* A simulation that failed fails the cmocka case that runs it. */
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** Builds in which each instruction costs several times as much. */
 #ifndef M0_TESTS_LIB_SLOW_H
 #define M0_TESTS_LIB_SLOW_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Two volatile stores: one that transactions work in, one that is kept. What a
  * transaction changes is written down as well, and applied to the second when

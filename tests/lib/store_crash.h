@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * A store in memory that survives the crash of its server: it keeps what was
  * committed and loses the rest. Commits may come late, several jobs may share

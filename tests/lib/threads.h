@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** The threads of this process, as the system shows them. */
 #ifndef M0_TESTS_LIB_THREADS_H
 #define M0_TESTS_LIB_THREADS_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Each NI has a pair of Unix sockets: it reads one end, and every other NI of the
  * process writes to the other. A message is one packet, with its header and a

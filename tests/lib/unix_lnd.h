@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * A second driver, to prove the contract of drivers: messages between nodes of
  * one process over Unix sockets, on networks efa.

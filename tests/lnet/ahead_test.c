@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Messages that are read before the node has attached the entry they are for,
  * though that was asked for before they came. */
 #include "lib/io_hook.h"

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Fairness of a router, in virtual time. One client sends as fast as it can, to servers
  * that never read or to servers that do. Four other clients, each with a server of its own,

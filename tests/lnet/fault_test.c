@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Fault rules in whole nodes, in virtual time: what they do to messages, and
  * that all that was begun ends once, on time, with all credits back.

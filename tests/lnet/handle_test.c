@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Handles outlive what they name: none of them may reach what came after. */
 #include "lnet/speech.h"
 

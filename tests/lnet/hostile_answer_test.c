@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Peers to whom the node connects, and who are not as they should be: silent,
  * unwilling, somebody else. In the simulator and on sockets.

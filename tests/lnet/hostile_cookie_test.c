@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Peers that ask for zero-copy acknowledgements, in all ways there are, in the
  * simulator and on sockets.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Every field of what a peer says, out of its range: one change to a whole and
  * harmless word, and what the node does about it. Each in the simulator and on

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * A peer as the LNet of a kernel: it notices the end of a stream, and no reset
  * of an idle one. It keeps the connection and the incarnation then, and answers

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * The table of hostile_fields_test.c: each a word of a peer with one field out
  * of its range, and what the node does about it.

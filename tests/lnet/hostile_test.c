@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Peers that fail or mean harm, each in the simulator and on sockets. In all of
  * it a peer with good manners is answered at once, and in the end nothing of

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Terms of the rows of hostile_fields_test.c: words of a peer, places of their
  * fields, and reactions of the node.

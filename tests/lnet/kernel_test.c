@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Nodes that begin and end beside a Lustre node, in the simulator. The Lustre
  * node is one of ours on a host that ignores resets: it keeps an idle connection

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** For the suite of drivers: memory of messages, in segments; counters. */
 #ifndef M0_TESTS_LNET_LND_HELPERS_H
 #define M0_TESTS_LNET_LND_HELPERS_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * The fixture of the suite of drivers: two sides, each a driver and a fake of the
  * engine, and messages from the first side to the other.

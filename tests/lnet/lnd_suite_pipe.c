@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Cases of the suite of drivers: payloads that go through a pipe of the system. The
  * drivers that have none run them, too, and move the bytes by memory.

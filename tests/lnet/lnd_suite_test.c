@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * The contract of drivers (m0/lnd.h): each case runs with each driver, between two
  * fakes of the engine: sockets over TCP, the same through shared memory, sockets over

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Whole nodes in the simulator, and what they do: windows of memory that others
  * put to and get from, and operations, each of which keeps account of its

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Where a story with a strange peer happens: in the simulator, or on sockets of
  * the loopback device in real time. Two nodes are there: `pl_node`, to whom

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Pushes that do not come to an end, and one that does. */
 #include "lnet/speech.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Two nodes of this process that speak TCP over 127.0.0.0/8, with threads of
  * their own, or without.

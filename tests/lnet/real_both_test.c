@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Real nodes: an entry with its MD, an MD with its operation, in one call. */
 #include <string.h>
 

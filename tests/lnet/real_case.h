@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Cases of two real nodes, `re`: set-up, teardown, and a table's lines that run a
  * case in each mode. `*state` is the mode.

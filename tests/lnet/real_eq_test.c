@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Polled queues of real nodes, looked at by several threads. */
 #include <pthread.h>
 #include <sched.h>

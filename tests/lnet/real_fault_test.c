@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Fault rules that come and go while two nodes with threads speak. */
 #include "lnet/real.h"
 #include "m0/lnet_fault.h"

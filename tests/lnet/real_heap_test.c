@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Memory of real nodes: what an open does without it, and what a warm node still
  * asks for. */
 #include "sim/sched/heap.h"

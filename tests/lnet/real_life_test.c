@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Lives of real nodes: how they open and close, what they refuse, what becomes
  * of operations when the other dies. */
 #include <arpa/inet.h>

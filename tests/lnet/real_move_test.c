@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Data that moves between real nodes: every size, shape, way and
  * mode; from callbacks, and polled by descriptor. */
 #include <poll.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Nodes with several NIDs: on one network, on two, over IPv6. */
 #include <arpa/inet.h>
 #include <ifaddrs.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Threads against each other and against the node's: each operation has the
  * events that it shall have, whoever wins. */
 #include <string.h>

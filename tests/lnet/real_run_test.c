@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Runners of layers above, and the thread that an inline node is given. */
 #include <poll.h>
 #include <sched.h>

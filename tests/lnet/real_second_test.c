@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Nodes with a second driver, which joins by one row: on its network alone, and
  * beside TCP. */
 #include <string.h>

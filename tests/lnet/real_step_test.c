@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Wake-ups and the descriptor of an inline node, at every place: one call is
  * stopped after each of its instructions in turn, and there another thread makes

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Whole nodes with routers between them, in virtual time: bytes of every size pass, a
  * router dies under load and returns, a router that is switched off loses nothing,

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * A few nodes that do everything at random, on a network that fails at random.
  * Whatever comes of it: each operation has its events and ends once, each MD

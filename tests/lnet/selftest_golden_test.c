@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Recorded selftests of kernel nodes, with our nodes in the place of the nodes under
  * test: a player sends what the recorded console and clients sent, and ours must

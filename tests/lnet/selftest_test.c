@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * LNet's selftest between whole nodes in virtual time: sessions, tests and
  * consoles, and what becomes of them when nodes die.

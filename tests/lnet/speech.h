@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Encoders and decoders of the messages on a connection, for ends of place.h:
  * messages of the protocol, right or wrong.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Stories of whole nodes in virtual time: what goes well, and what becomes of
  * everything when networks and peers fail. Whatever is begun ends once, within

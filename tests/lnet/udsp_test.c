@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Rules of selection on whole nodes in virtual time. Seed 004: "Client sets A and B
  * are all configured on the same LNet network [...]. The servers are on a different

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * The life of queued buffers in the transport kit: added, claimed by whoever
  * moves data, cancelled, timed out, stopped, completed, told, added again; each

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * The two queues of a shared area: wake-ups, a side that dies, reserved events.
  * Mirrors, rule by rule, src/ring/shared.c:

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * One update stream: client, network, server, store, crashes of the server.
  * What may become of a number at the server is the table of rpc_slot_rules.pml,

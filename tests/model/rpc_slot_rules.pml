@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * The table of src/rpc/core/sstream.c, in the words of the model. The test
  * sstream_test.c makes this text of the table and compares; its --print writes

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Machines with several workers that are stopped and finalised while traffic is
  * on its way between them. What was wrong once:

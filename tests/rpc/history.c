@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* The history checker: what happens in a run. See history.h. */
 #include "history.h"
 #include "conformance/cf_internal.h"

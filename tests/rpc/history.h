@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * The history checker of update streams: whole machines over a simulated
  * network. Clients append numbered records through streams while packets are

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Appends of the history checker that move bulk first, one way or the other. */
 #include "history.h"
 #include "m0/rpc_bulk.h"

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Foes: see hostile.h. */
 #include "hostile.h"
 #include "conformance/cf_internal.h"

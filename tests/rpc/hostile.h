@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Peers that lie. A *foe* is a bare transfer machine that speaks packets byte
  * by byte; it sends to an RPC machine that serves a good client at the same

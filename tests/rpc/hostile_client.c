@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Peers as clients that keep no rule: each request is refused with why, or a
  * counted drop; what they can make the machine keep is bounded. */
 #include "hostile.h"

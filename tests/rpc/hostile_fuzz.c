@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Packets of all kinds, changed at random, the sum right in most: 100,000 of
  * them through the receive path of a machine that serves. */
 #include "hostile.h"

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* The program of the cases with foes; what they are made with is hostile.c's. */
 #include "hostile.h"
 

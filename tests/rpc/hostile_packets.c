@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Packets that are none, or not quite: each is counted, or answered with why. */
 #include "hostile.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* A server that lies to a client of good manners: it is told a specific error,
  * or the truth, in its time; its machine goes on, and so do its other
  * connections. */

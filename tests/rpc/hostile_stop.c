@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* A server stops while a peer goes on asking: stop waits for what is being
  * executed, so it begins none when its time is over. */
 #include "hostile.h"

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * The suite of the RPC layer: every case on every transport, inline and not,
  * with threads and in the simulator; see rt.h.

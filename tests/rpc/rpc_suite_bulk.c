@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Requests with bulk: what was moved is there when the answer is, and whatever
  * the peer does, request and list both end.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Handshakes: what they make, and every way in which they are refused. */
 #include "rt.h"
 

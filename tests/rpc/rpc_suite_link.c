@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Links: a service at several addresses, which come and go. A server's further
  * addresses are taken from it and given again: to its clients that is a cut.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Formation on whole machines: order in packets, merging, the bound of packets
  * in flight, groups of streams, pools that machines share. What is to meet in a

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Stop, in the middle of whatever there is: every item ends. */
 #include "rt.h"
 

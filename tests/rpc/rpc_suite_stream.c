@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Update streams: order, windows, exactly once. */
 #include "rt.h"
 #include "conformance/toy.h"

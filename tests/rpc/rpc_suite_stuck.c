@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Places that do not take what they are sent: others are served meanwhile. */
 #include "rt.h"
 

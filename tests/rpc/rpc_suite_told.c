@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Hooks of watches for what peers make, and completions of establish and
  * terminate that nobody waits for. */
 #include <poll.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Bulk over links: it goes by the link of its request, and when that dies, over
  * another one, in the same request.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * The fixture of the RPC suite, on that of the conformance suite: its rows,
  * environments and checks. A case makes machines (rt_up), connects (rt_conn,

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Requests with bulk, for the suite: both sides of them. A server that serves
  * them at once or holds them, a client that knows which bytes are right.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* A way that swallows what it is given. */
 #include "m0/lnet_fault.h"
 #include "conformance/lnet_rows.h"

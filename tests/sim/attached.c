@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Processes that are attached to daemons, and crash, and daemons that crash, at random
  * moments. Two hosts with a daemon each, and up to three processes on each, put and get

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** Attached processes of the simulator that crash, and their transfer machines. */
 #ifndef M0_TESTS_SIM_ATTACHED_H
 #define M0_TESTS_SIM_ATTACHED_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Runs that go wrong sooner or later: what does one see, and again? */
 #include "m0/sim.h"
 

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 OR MIT
 """What a user has of a run in the simulator that goes wrong: its seed and
 options, the same run again, its narration, and a record of what was said.
 

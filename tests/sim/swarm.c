@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* The world of a seed: its nodes, its faults, its end. See swarm.h. */
 #include "swarm.h"
 

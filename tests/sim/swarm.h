@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Nodes that do everything at random on a network that fails at random, each
  * seed with faults of its own. Two to twelve hosts; on each a node, a machine

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Items with bulk: the client offers memory, the service reads or fills it. */
 #include "swarm.h"
 

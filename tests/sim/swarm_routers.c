@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Worlds of several LNet networks: the routers between them, and their faults. */
 #include "swarm.h"
 

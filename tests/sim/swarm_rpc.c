@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Services and their clients: update streams, and requests outside of them. */
 #include "swarm.h"
 

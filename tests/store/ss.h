@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * The suite of stores: every case runs on every row. Rows differ in the traits
  * below and in nothing else.

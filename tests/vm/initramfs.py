@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 OR MIT
 """Content of the initial RAM file system of a virtual machine."""
 import gzip
 import os

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 OR MIT
 """The kit tells a verdict from its absence; its archives are what the kernel unpacks.
 
 Scripts stand for QEMU: no machine is booted.

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 OR MIT
 """Debian packages in a folder of the build: nothing of the host is changed."""
 import glob
 import lzma

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * The provider of room lnd/verbs on a real device, here soft-RoCE in a virtual
  * machine: two of them in one reactor, a server at VERBS_SERVER and a client at

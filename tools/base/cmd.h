@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * The parts that all sub-commands of `colibri` share: how a command is called,
  * how it ends, how it reports errors. Standard output carries results only;

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 #include "cmd.h"
 
 const struct tool_cmd tool_cmds[] = {

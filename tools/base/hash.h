@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** Checksums of files. hash.c is the one file that sees xxHash. */
 #ifndef M0_TOOLS_HASH_H
 #define M0_TOOLS_HASH_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Results as JSON or YAML. jout.c is the one file that sees jansson. A tree is
  * built, printed and freed; running out of memory on the way ends in -ENOMEM there.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** Numbers in messages: little-endian, wherever they lie. */
 #ifndef M0_TOOLS_LE_H
 #define M0_TOOLS_LE_H

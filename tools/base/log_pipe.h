@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * The library's words, brought from any of its threads to one that may take its
  * time: what does not fit is dropped, and counted.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * A page of HTML with plots in SVG, complete in one file: no script, font or other
  * resource. It is readable on a light and on a dark background.

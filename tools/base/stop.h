@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** SIGINT, SIGTERM and SIGHUP as something to be polled; not a SIGHUP that is
  * ignored, as nohup(1) has it. */
 #ifndef M0_TOOLS_STOP_H

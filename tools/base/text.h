@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** Numbers as users write and read them. */
 #ifndef M0_TOOLS_TEXT_H
 #define M0_TOOLS_TEXT_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** The changes that make a node what a configuration says. */
 #ifndef M0_TOOLS_CONF_DIFF_H
 #define M0_TOOLS_CONF_DIFF_H

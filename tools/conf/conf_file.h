@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** Files of a configuration, and messages about them. */
 #ifndef M0_TOOLS_CONF_FILE_H
 #define M0_TOOLS_CONF_FILE_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** The configuration of a node that runs, and its changes. */
 #ifndef M0_TOOLS_CONF_LIVE_H
 #define M0_TOOLS_CONF_LIVE_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * The contents of a configuration: interfaces, routes, peers, parameters. It is read from
  * lnet.conf (YAML), from `options` lines of modprobe.d, or from a running node.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Lines `options lnet NAME=VALUE ...` of modprobe.d as a model. */
 #include <stdio.h>
 #include <stdlib.h>

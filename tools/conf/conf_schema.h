@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** The keys of lnet.conf: what each accepts. */
 #ifndef M0_TOOLS_CONF_SCHEMA_H
 #define M0_TOOLS_CONF_SCHEMA_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Values that count when a node starts: the section `node' of lnet.conf, which has
  * the names of the module's parameters or of the options of `colibri node'.

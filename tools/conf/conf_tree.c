@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* A checked tree of lnet.conf as a model. */
 #include <arpa/inet.h>
 #include <stdio.h>

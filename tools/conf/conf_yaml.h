@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * YAML as a tree, each part with its line and column, and YAML that is printed.
  * conf_yaml.c is the one file that sees libyaml. Anchors, aliases, tags and a second document are refused,

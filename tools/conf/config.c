@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** `colibri config`: the configuration of a node as a file. */
 #include <argp.h>
 #include <stdlib.h>

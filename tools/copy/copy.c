@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * `colibri copy`: options. Copies are in copy_job.c, what receives them from
  * elsewhere in copy_listen.c.

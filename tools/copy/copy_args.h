@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** `colibri copy`: what its options say, and the three things it can do. */
 #ifndef M0_TOOLS_COPY_ARGS_H
 #define M0_TOOLS_COPY_ARGS_H

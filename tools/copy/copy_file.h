@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * The two files of a copy. The source is read at offsets and must be at the end
  * what it was at the start. The destination is written to a file without a

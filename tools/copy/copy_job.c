@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * One copy: the life of its roles, of which the receiver may be elsewhere, and
  * signals. The roles' work is in copy_send.c and copy_recv.c.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * `colibri copy --listen`: a machine that takes OPENs (the door), and a machine
  * and a thread for each copy that was let in (a session).

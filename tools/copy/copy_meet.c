@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** How a sender comes to a receiver elsewhere: OPEN and its answer. */
 #include <stdio.h>
 

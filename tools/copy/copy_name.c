@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** Names of files that a stranger gives: below one directory, come what may. */
 #include <fcntl.h>
 #include <stdio.h>

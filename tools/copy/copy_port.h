@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** Messages of a copy (copy_wire.h) on a port (port.h). */
 #ifndef M0_TOOLS_COPY_PORT_H
 #define M0_TOOLS_COPY_PORT_H

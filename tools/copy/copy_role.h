@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * The two roles of a copy. They know of each other the receiver's address and
  * what messages say (copy_wire.h), nothing else.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** Output of `colibri copy`: progress while it runs, the result at the end. */
 #ifndef M0_TOOLS_COPY_SHOW_H
 #define M0_TOOLS_COPY_SHOW_H

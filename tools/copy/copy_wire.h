@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * The messages of `colibri copy`. A copy is a conversation of two machines that
  * share nothing else, and need not trust each other:

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * `colibri lst`: the console of LNet's selftest. A session is in a process of its
  * own in the background (lst_serve.c), which has a node; each command of the user

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Verbs about the session and groups of nodes. */
 #include <stdlib.h>
 #include <string.h>

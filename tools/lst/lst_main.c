@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** `colibri lst`: finds the session of a command, or begins one. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* A plan: a YAML file of groups and tests, which run one after the other. */
 #include <poll.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * A session in the background. The command `new_session' starts a process that
  * opens a node and listens on a socket; the other commands send their words there.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** The process in the background that has a session, and its socket. */
 #ifndef M0_TOOLS_LST_SERVE_H
 #define M0_TOOLS_LST_SERVE_H

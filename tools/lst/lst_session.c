@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* A console's session: its node, the nodes it tests, what they answer. */
 #include <stdlib.h>
 #include <string.h>

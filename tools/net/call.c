@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 #include "call.h"
 
 /** How often one asks at least, and how long a busy peer is left alone. */

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * A question to another process and its answer, over messages that may be lost:
  * the question is sent again until there is an answer, so it must be one that

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * The machine that strangers come to. Its callback puts what they say on a
  * short list and does no more; main looks at that. So a stranger costs a slot

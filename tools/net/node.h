@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * A domain with one transfer machine in it: what a process of its own would
  * have. Start and stop wait for the machine's events.

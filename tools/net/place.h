@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Where machines of a transport are: `lnet` needs a node, which is opened by
  * the options of the command; `mem` and `sunrpc` need nothing.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * One side of a conversation: a transfer machine, buffers for messages that
  * arrive, buffers for messages that leave, one lock, the first failure. The

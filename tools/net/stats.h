@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** Queue statistics of machines, as a table and as JSON. */
 #ifndef M0_TOOLS_STATS_H
 #define M0_TOOLS_STATS_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** Transports that the command knows, by the names that users type. */
 #ifndef M0_TOOLS_XPRTS_H
 #define M0_TOOLS_XPRTS_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Options that say who may attach to the node, and limit each process. */
 #include <pwd.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** Options of `colibri node` for processes that use its node. */
 #ifndef M0_TOOLS_ATTACH_OPTS_H
 #define M0_TOOLS_ATTACH_OPTS_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Rules of the policy: [user=NAME:|group=NAME:][portals=RANGES:][tms=RANGES]. A list that is
  * not given admits all numbers.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** The option --attach-rule of `colibri node`. */
 #ifndef M0_TOOLS_ATTACH_RULE_H
 #define M0_TOOLS_ATTACH_RULE_H

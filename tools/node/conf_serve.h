@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** The configuration file of a running node: --config, SIGHUP, `colibri config`. */
 #ifndef M0_TOOLS_CONF_SERVE_H
 #define M0_TOOLS_CONF_SERVE_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * How a command speaks to a running node, by its control socket: a Unix stream
  * socket. One request, a line of words:

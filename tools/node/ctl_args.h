@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** The parts that all commands have which ask the running node: common options, the
  * question, and the end. */
 #ifndef M0_TOOLS_CTL_ARGS_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 #include "ctl_out.h"
 
 void ctl_tree_print(const struct ctl_request *req, const struct json_t *tree,

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** Answers of the node: a tree, or a failure in lnetctl's form. */
 #ifndef M0_TOOLS_CTL_OUT_H
 #define M0_TOOLS_CTL_OUT_H

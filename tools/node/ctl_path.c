@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Where the control socket is, and that nobody else can have put it there. */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * The node's side of the control socket, for a loop around poll(2). Whatever a
  * client does, it costs a slot for a bounded time and nothing else.

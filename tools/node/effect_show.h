@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** The printed form of the effect of a rule. */
 #ifndef M0_TOOLS_EFFECT_SHOW_H
 #define M0_TOOLS_EFFECT_SHOW_H

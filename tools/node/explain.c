@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** `colibri explain`: which path a message of the running node would take, and why. */
 #include <argp.h>
 

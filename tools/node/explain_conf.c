@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * A node of a configuration file, in the simulator: the engine of a real node, on a
  * simulated host that has the addresses of the file. No time passes, so nothing is

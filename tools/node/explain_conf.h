@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** Explanation of a path for a node that does not run. */
 #ifndef M0_TOOLS_EXPLAIN_CONF_H
 #define M0_TOOLS_EXPLAIN_CONF_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 #include "explain_serve.h"
 #include "ctl_out.h"
 #include "route_serve.h"

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** The node's side of `colibri explain`. */
 #ifndef M0_TOOLS_EXPLAIN_SERVE_H
 #define M0_TOOLS_EXPLAIN_SERVE_H

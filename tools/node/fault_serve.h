@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** Fault rules, on the node's side. */
 #ifndef M0_TOOLS_FAULT_SERVE_H
 #define M0_TOOLS_FAULT_SERVE_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** Names of what fault rules have, as users write and read them. */
 #ifndef M0_TOOLS_FAULT_WORDS_H
 #define M0_TOOLS_FAULT_WORDS_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** Sockets that a service manager has opened for this process, sd_listen_fds(3). */
 #ifndef M0_TOOLS_LISTEN_FDS_H
 #define M0_TOOLS_LISTEN_FDS_H

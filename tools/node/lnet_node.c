@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** `colibri node`: an LNet node in the foreground. */
 #include <stdlib.h>
 #include <sys/eventfd.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** Declarations that the files of `colibri node` share. */
 #ifndef M0_TOOLS_LNET_NODE_H
 #define M0_TOOLS_LNET_NODE_H

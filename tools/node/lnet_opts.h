@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** Options of every command that may open an LNet node, as an argp child. */
 #ifndef M0_TOOLS_LNET_OPTS_H
 #define M0_TOOLS_LNET_OPTS_H

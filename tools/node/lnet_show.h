@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * State of a node, as trees with lnetctl's keys. `verbose` selects the detail:
  * 0 names, 1 statistics and limits, 2 messages by type and health, 3 the state

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** `colibri ping` and `colibri discover`. */
 #include <poll.h>
 #include <stdio.h>

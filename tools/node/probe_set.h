@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** Pings or discoveries of one request: all at once, told of in order. */
 #ifndef M0_TOOLS_PROBE_SET_H
 #define M0_TOOLS_PROBE_SET_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** The processes of a running node: `colibri process`. */
 #ifndef M0_TOOLS_PROCESS_SERVE_H
 #define M0_TOOLS_PROCESS_SERVE_H

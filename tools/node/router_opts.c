@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Options of `colibri node` for routes and routing. */
 #include "lnet_opts.h"
 #include "../base/text.h"

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 #include "lnet_opts.h"
 #include "selftest_opts.h"
 #include "selftest/selftest.h"

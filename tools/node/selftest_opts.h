@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** The option --selftest of `colibri node`, as an argp child. */
 #ifndef M0_TOOLS_SELFTEST_OPTS_H
 #define M0_TOOLS_SELFTEST_OPTS_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** `colibri set` and `colibri debug`. */
 #include <argp.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** `colibri net|peer|stats|global`: questions to the running node, and changes of
  * its peers and of health. */
 #include <argp.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 #include "tune_serve.h"
 #include "ctl_out.h"
 #include "lnet_opts.h"

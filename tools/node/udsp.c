@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** `colibri udsp`: rules of selection of the running node. */
 #include <argp.h>
 #include <stdio.h>

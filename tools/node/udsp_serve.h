@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** The node's side of `colibri udsp`. */
 #ifndef M0_TOOLS_UDSP_SERVE_H
 #define M0_TOOLS_UDSP_SERVE_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Files that objects become: below a directory, whatever their names are. A
  * symbolic link on the way is followed as long as it leads to a place below.

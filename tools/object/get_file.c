@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * A large object is written to a hidden part file next to where it shall be,
  * named by the object's file: another get of the same object compares it, block

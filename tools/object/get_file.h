@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** One object of `colibri get`, from its beginning to its end. */
 #ifndef M0_TOOLS_GET_FILE_H
 #define M0_TOOLS_GET_FILE_H

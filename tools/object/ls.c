@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** `colibri ls`, `colibri stat` and `colibri rm`. */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** Options and operands of the clients of an object service. */
 #include <stdio.h>
 #include <stdlib.h>

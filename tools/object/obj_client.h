@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** A session with an object service, of `put`, `get`, `ls`, `stat` and `rm`. */
 #ifndef M0_TOOLS_OBJ_CLIENT_H
 #define M0_TOOLS_OBJ_CLIENT_H

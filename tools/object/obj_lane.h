@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Requests on their way to an object service, many at a time, and one thread
  * that posts them and takes what comes back.

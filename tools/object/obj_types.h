@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** Types of the items of obj_wire.h, known to the RPC layer. */
 #ifndef M0_TOOLS_OBJ_TYPES_H
 #define M0_TOOLS_OBJ_TYPES_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Protocol of the object service: bodies of requests and replies, and the
  * records that the service keeps of an object. Numbers are little-endian; every

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** Shared by `colibri put` and `get`: a job of many files. */
 #ifndef M0_TOOLS_PUT_H
 #define M0_TOOLS_PUT_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * A walk over files and directories for `colibri put`: each directory is opened
  * below the one that names it, and a symbolic link is never followed but as an

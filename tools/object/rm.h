@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** Removals of `colibri rm`, as many at a time as --inflight says. */
 #ifndef M0_TOOLS_RM_H
 #define M0_TOOLS_RM_H

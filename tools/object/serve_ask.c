@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** Questions to the store: jobs that change nothing. */
 #include "../base/le.h"
 #include "serve.h"

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Data of large objects: blocks by bulk, from and to files. A block is written
  * as often as it is asked for, and is the same each time; its sum is noted when

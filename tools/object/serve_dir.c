@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * DIR/.colibri: `format`, what it is; `lock`, held while a service runs; `boot`,
  * of which start of the machine the files are; `data`, the files; `store`.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Files that no object names any more are unlinked, and uploads that nobody has
  * finished for long are given up: by a thread of its own, in transactions of its

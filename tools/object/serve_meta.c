@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Updates: each is one transaction of the store, executed once. A status that
  * is not 0 still commits what was changed before it: what can be refused comes

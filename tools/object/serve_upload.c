@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** Uploads that somebody writes to: looked up in the store once. */
 #include "serve.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** `colibri perf`: options. What it does is in perf_rows.c, perf_listen.c. */
 #include <argp.h>
 #include <sched.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** `colibri perf`: what its options say, and the two things it can do. */
 #ifndef M0_TOOLS_PERF_ARGS_H
 #define M0_TOOLS_PERF_ARGS_H

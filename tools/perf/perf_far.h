@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * The client's half of `colibri perf EP`: how a run (perf_run.h) comes to a B in
  * another process, by the messages of perf_wire.h. One thread, main, asks.

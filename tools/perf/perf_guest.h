@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** A row of a client elsewhere: side B of it, at the server. */
 #ifndef M0_TOOLS_PERF_GUEST_H
 #define M0_TOOLS_PERF_GUEST_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* A server: its door, its loop, what it says. */
 #include <poll.h>
 #include <sys/eventfd.h>

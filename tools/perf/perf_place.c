@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Chooses what perf does, and opens the nodes for it. */
 #include <sched.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* One row: its two sides, one of them perhaps elsewhere, and time. */
 #include <dirent.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * A row while it runs: its two sides, of which one may be in another process.
  * Which side does what is in perf_kinds.c.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* The client of a server, and its questions. */
 #include "../base/jout.h"
 #include "perf_server.h"

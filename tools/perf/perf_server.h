@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * `colibri perf --listen`: one client after the other, by main alone. It looks at
  * what came to the door, answers, and has one row (perf_guest.h) at a time. A

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * The messages by which `colibri perf` and `colibri perf --listen` agree on rows.
  * They go between the client's control machine and the server's; each row has

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** `colibri completion`: scripts made from the tables of commands and options. */
 #include <argp.h>
 #include <stdio.h>

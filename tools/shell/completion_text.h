@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** Parts of the scripts of `colibri completion` that are always the same. */
 #ifndef M0_TOOLS_COMPLETION_TEXT_H
 #define M0_TOOLS_COMPLETION_TEXT_H

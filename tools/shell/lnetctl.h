@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** The command line of lnetctl: `colibri`, called by that name. */
 #ifndef M0_TOOLS_LNETCTL_H
 #define M0_TOOLS_LNETCTL_H

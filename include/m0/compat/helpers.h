@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Small helpers of the reference that its clients use and this library does
  * not. Each header of lib/ includes all of them, so a client gets a helper from

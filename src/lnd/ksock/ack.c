@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * A peer numbers what it wants acknowledged one after the other, so that what
  * is owed is one range most of the time, or a few.

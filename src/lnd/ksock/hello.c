@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * How two sides of a connection introduce themselves. Who connects sends a
  * connection request and a HELLO, and reads a HELLO; who accepts reads both and

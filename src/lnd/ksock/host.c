@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Addresses that have connected to us: none of them may have so many
  * connections that no others get one. All of a network may share the first half

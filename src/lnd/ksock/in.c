@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Receive half. Bytes come either to where in_where said (m0_sock_in_arrived)
  * or from elsewhere (m0_sock_in_bytes); both do the same with them. A frame

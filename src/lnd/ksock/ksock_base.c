@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Functions that every file of the driver may call: alarms, the log, counters. */
 #include <stdio.h>
 

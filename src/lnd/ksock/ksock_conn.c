@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Life of a connection, and its time-outs. */
 #include "lnd/ksock/sock_internal.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Connections that this side opens: the peer, the time, and the time of a
  * retry. */
 #include "lnd/ksock/sock_internal.h"

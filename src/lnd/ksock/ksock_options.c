@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Options of a network, by the names of the parameters of Lustre. */
 #include <stdio.h>
 

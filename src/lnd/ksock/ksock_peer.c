@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Peers: their open connections, and which of them a message takes. */
 #include "lnd/ksock/sock_internal.h"
 

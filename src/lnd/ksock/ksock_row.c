@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Makes the driver from the configuration of a node, over streams of its host. */
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Wire formats of Lustre's socket driver around LNet messages: connection
  * request, HELLO, the frame before each message, its checksum. Each has one

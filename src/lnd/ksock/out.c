@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Transmit half: a queue of messages and of the connection's own words, whose
  * first bytes are gathered for each write and taken off when they have left.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* The instance, its interfaces, its steps. */
 
 #include "lnd/ksock/sock_internal.h"

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Lustre's socket driver, without sockets: who connects to whom and how they
  * introduce themselves, which connection a message takes, when a peer is lost,

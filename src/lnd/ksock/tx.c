@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Messages that have ended and wait for a step to tell it. */
 #include "lnd/ksock/sock_internal.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * A message waits in lob_fresh; the engine is asked for its place; its payload
  * is copied, in as many steps as it takes, one message at a time. One that the

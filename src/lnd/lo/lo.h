@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * The driver of `0@lo`, and of messages to this node's own NIDs: what is sent
  * comes in, copied from memory to memory at the next step.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Lustre's driver for InfiniBand and RoCE, without verbs: who connects to whom,
  * which message takes which connection, credits, the life of each message, memory

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 #include "lnd/o2ib/o2ib_conn.h"
 
 static uint16_t least(uint16_t left, uint16_t right)

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Negotiation of connections of net o2ib. The driver carries the bytes of a
  * request, its acceptance or its rejection; what they mean is decided here.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 #include "lnd/o2ib/o2ib_credit.h"
 
 /** The credits that the peer knows of and those it will be told of never exceed

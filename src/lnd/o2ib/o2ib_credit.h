@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Credits of a connection of net o2ib. Each side has posted receive buffers for
  * `depth` messages of its peer, for `depth` answers to its own requests, and

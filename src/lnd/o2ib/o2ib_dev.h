@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * The contract between the pure half of the driver for net o2ib and a provider of
  * RDMA below it: verbs, or the simulator.

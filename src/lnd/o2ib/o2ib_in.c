@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Messages that arrive. Nothing that a peer sends is asserted on: it ends the connection
  * or fails one message. */
 #include "lnd/o2ib/o2ib_internal.h"

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Connections: how they are made, and how they end. */
 #include "lnd/o2ib/o2ib_internal.h"
 

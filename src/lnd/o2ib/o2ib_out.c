@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Messages that leave: queues, credits, chains of work requests. All that a
  * connection may send in a step becomes one chain, with one doorbell.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Peers: which connection a message takes, and when to make another. */
 #include "lnd/o2ib/o2ib_internal.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Records that are used again, and registered memory of our own. */
 #include "lnd/o2ib/o2ib_internal.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Makes the driver from the configuration of a node, over the provider of its
  * host; options of a network, by the names of the parameters of Lustre. */
 #include <stdio.h>

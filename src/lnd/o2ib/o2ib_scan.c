@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Deadlines. All of an interface are looked at together, when one is due. */
 #include "lnd/o2ib/o2ib_internal.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Messages of the engine, from ldo_xmit to lu_tx_done. */
 #include "lnd/o2ib/o2ib_internal.h"
 

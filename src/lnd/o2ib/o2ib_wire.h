@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Wire formats of Lustre's driver for InfiniBand and RoCE: connection request,
  * its answers, and the messages of a connection. Each has one encoder and one

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Memory of payloads that RDMA moves: its keys, and where it is written. */
 #include "lnd/o2ib/o2ib_internal.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 #include "lnd/table/lnd_table.h"
 #include "lnd/ksock/ksock_row.h"
 #include "lnd/lo/lo.h"

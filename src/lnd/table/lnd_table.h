@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * The table of drivers. A driver joins by one row: a configuration may then name
  * networks of the row's types, and a node makes the driver when one is named.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Jobs travel in two stacks, linked by ljb_next: from the strand to each lane, and
  * from all lanes to the strand. The taker takes all at once, so no pop can meet a

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * The two ways of a stream with a pipe. Streams that are awake are looked at in each
  * pass, without a system call. Before this node sleeps, it says so in each pipe; the

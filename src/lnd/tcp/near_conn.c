@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * How a stream with a pipe comes to be. A node that listens at an address also has a
  * Unix socket with an abstract name, which tells the user, the address and the port.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Streams between two nodes of one host: a pipe (ring/pipe.h) in place of a TCP
  * connection, with a Unix socket beside it. docs/ring.md, sections 12 and 13.

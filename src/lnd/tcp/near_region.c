@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Regions of memory that a node lends to a node of the same host. The descriptor of a
  * region goes through the Unix socket of the stream, and the peer maps it to be read, so

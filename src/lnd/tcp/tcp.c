@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Passes. Whoever polls makes one pass after the other: then the stream that
  * was read last is tried without asking epoll whether it has something, which

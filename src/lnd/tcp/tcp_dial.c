@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Source ports are tried downwards from where the last dial has left off, so
  * that a few tries find one however many are taken. One port serves connections

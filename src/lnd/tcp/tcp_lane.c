@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Streams lend to lanes (lane.h) the rest of a payload that is to be read, and bytes
  * that are to be written. The strand decides what, and a lane that has

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * The state of devices: a socket of rtnetlink reports that links or addresses of the
  * host have changed; what they are now is listed anew. The socket waits among the

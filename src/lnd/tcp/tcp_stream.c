@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * The two ways of a stream. Sockets are watched edge-triggered: a read that
  * brings less than there was room for has emptied the socket, and the next byte

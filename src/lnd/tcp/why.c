@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Texts for people whose address cannot be used: what is wrong, and everything
  * that helps. The texts depend on the value of the sysctl, so that nobody is

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * A pass takes completions without a system call. Descriptors (connection and device
  * events, and completions for who sleeps) are asked by the loop, which a node that

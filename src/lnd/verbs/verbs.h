@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Driver: connections of net o2ib on RDMA devices of this host, over libibverbs
  * and librdmacm. It implements the contract of lnd/o2ib/o2ib_dev.h.

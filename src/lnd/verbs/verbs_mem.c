@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Regions are registered once with each device. Other memory is registered for one
  * transfer, and not kept: it may be given back to the system and come again as other

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * The id of a work request in verbs is a pointer: to the receive buffer, or to the
  * connection, with a low bit that says whether the completion is the user's.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** Messages and their references, and the posting of events. */
 #include "lnet/lnet_internal.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Invariants of the engine's objects, true between its calls. A check of one
  * object takes a bounded time; the check of all tables is for debug builds.

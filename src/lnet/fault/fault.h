@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Fault rules decide which messages they hit. The acts are done where messages
  * arrive (recv.c) and leave (send.c).

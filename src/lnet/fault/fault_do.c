@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** Acts of fault rules in the engine. Without a rule nothing here is called. */
 #include "lnet/fault/fault.h"
 #include "lnet/lnet_internal.h"

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** Aborts an operation whose MD is being unlinked. */
 #include "lnet/lnet_internal.h"
 

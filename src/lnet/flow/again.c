@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 #include "lnet/flow/again.h"
 #include "lnet/flow/select.h"
 #include "lnet/health/health.h"

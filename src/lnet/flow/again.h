@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** Which messages are sent once more after a failure, and by which path. */
 #ifndef M0_SRC_LNET_FLOW_AGAIN_H
 #define M0_SRC_LNET_FLOW_AGAIN_H

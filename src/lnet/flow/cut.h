@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** Messages that leave while their payload still arrives: cut-through. */
 #ifndef M0_SRC_LNET_CUT_H
 #define M0_SRC_LNET_CUT_H

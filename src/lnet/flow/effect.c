@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * The effect of a change of the rules of selection, without the change: for each
  * peer, the paths that the selection prefers now, and those that it would prefer.

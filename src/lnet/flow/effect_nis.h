@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * The priorities that the interfaces would have after a change of the rules. With
  * many rules and interfaces it takes several calls to find them; the node keeps what

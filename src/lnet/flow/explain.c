@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Explanation of a path: the selection with a list of what it compared, and then
  * the paths that it could not use.

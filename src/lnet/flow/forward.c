@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Messages of other nodes that this node forwards as a router: a message is received
  * whole into a router buffer, then sent on with its header unchanged. In order: the

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** Messages of other nodes that this node forwards. */
 #ifndef M0_SRC_LNET_FORWARD_H
 #define M0_SRC_LNET_FORWARD_H

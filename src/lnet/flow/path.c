@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * The path of a message that leaves: its NI and its peer NI, and with them the
  * NIDs of the header and the next hop. select.c chooses where there is a choice.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Messages that arrive. Nothing that a peer sends is asserted on: a message
  * that violates the protocol closes its connection, another one is dropped and

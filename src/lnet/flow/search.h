@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** Declarations that the search for a path (select.c), its criteria (criteria.c) and
  * its memos (select_memo.c) share. */
 #ifndef M0_SRC_LNET_FLOW_SEARCH_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Selection of a path: an NI of this node, and a NID that this NI reaches, of the
  * peer or, if no NI reaches the peer, of a gateway on a route to it.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** Selection of a path. */
 #ifndef M0_SRC_LNET_SELECT_H
 #define M0_SRC_LNET_SELECT_H

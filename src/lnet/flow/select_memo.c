@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** Making memos of selections from searches, and selections by memos. */
 #include "lnet/flow/search.h"
 #include "lnet/route/route.h"

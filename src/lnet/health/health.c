@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 #include "lnet/health/health.h"
 #include "lnet/route/route.h"
 #include "lnet/route/router.h"

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Health of the NIs and of the NIDs of peers: a number from 0 to
  * M0_LNET_HEALTH_MAX, which falls with each failure and rises with each success.

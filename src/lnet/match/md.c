@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * The life of MDs. An MD ends when it takes nothing new (md_dead) and no
  * operation is in progress: with the event of the last operation, or else with

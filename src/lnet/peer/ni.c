@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 #include "lnet/lnet_internal.h"
 
 /* A node has few NIs: a walk is faster than a table. */

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Rules of selection: their list, and their application to NIs, gateways and peer
  * NIs. See policies.h.

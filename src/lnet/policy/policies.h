@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * The rules of selection of a node, and what they say of its interfaces, gateways
  * and peer NIs.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Ranges of NIDs: which are well-formed, and which NIDs they have. */
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** The list of rules of a node, as the files of this directory search it. */
 #ifndef M0_SRC_LNET_POLICY_ROWS_H
 #define M0_SRC_LNET_POLICY_ROWS_H

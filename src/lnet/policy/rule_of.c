@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* The rule to which an object owes its rank. */
 #include "lnet/policy/rows.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* The rules of a node as they would be after a change. */
 #include "lnet/policy/suppose.h"
 

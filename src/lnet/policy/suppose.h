@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * The rules of a node as they would be after a change. They are in the place of its
  * own for a time in which nothing else happens, and are applied to nothing.

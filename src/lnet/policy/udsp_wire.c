@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Rules in their encoded form, see m0/lnet_udsp.h. */
 #include "lnet/policy/range.h"
 

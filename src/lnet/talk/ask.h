@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Requests of the engine itself to another node: a ping (GET) or a push (PUT
  * with ACK), with one answer in bounded time.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * The router checker. Each gateway is discovered when its first route is added, and
  * again in each interval, whether or not this node has sent anything: by a ping, of

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Discovery of peers. Before the first request to a peer, it is asked for its
  * NIDs (ping), and gets those of this node (push) if it wants them. A peer has

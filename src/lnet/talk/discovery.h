@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** Declarations that discovery.c and probe.c share. */
 #ifndef M0_SRC_LNET_DISCOVERY_H
 #define M0_SRC_LNET_DISCOVERY_H

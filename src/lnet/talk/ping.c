@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * The information of this node, the MD that answers pings with it, and the MDs
  * that take the pushes of peers.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Pings and discoveries of the application. A ping sends its own request; a
  * discovery joins that of its peer. Each probe has its own deadline.

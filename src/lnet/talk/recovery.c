@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Recovery of what is not healthy. A NID of a peer is pinged, by itself and not by
  * another NID of the peer, in intervals that double; what comes from it raises its

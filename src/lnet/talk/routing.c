@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Routing on and off, and what a router reports of its interfaces. Peers learn by a
  * push that the node is a router, or is about to stop being one, before it stops.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** Types of networks: their names, and the text form of their addresses. */
 #ifndef M0_SRC_LNET_NET_TYPE_H
 #define M0_SRC_LNET_NET_TYPE_H

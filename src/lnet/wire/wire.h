@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Wire formats of LNet on every network: the header in its two forms, and the
  * ping information. Each has its only encoder and decoder here.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Between bulk.c, which moves a list of buffers, and bulk_add.c, which makes
  * them and writes their descriptors into bodies.

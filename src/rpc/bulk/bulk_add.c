@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Buffers of a bulk: memory cut to the limits of a transport. What is added one
  * by one and what is cut by the library is the same thing in the end: a net

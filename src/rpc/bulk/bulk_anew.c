@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Bulk that is begun anew. A request of a stream is executed once, so its bulk
  * must not end because a connection has: a buffer that fails is moved again, from

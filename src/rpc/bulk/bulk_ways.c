@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Bulk over several links. Who offers a buffer does so once for each link, over
  * the same memory: a first net buffer, which is that of a bulk without links,

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Descriptors of bulk in bodies of items: the only bytes of a body that the
  * layer knows. One that names several ways has a transport's for each. */
 #include "base/cursor.h"

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * The bulk that a machine knows by its request: what has several ways, or is
  * offered until its request ends. When the request ends, or comes again by another

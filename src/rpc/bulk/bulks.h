@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** Registry of bulk that has several ways, by request: bulks.c. Part of
  * rpc_internal.h. */
 #ifndef M0_SRC_RPC_BULKS_H

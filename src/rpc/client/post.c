@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** Posting of requests, one-way items, and the library's own questions. */
 #include "rpc/rpc_internal.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Connections of this machine as a client. A
  * connection that is ACTIVE and learns that the server does not know it any more

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** Waiting for sessions, and what they take. */
 #include "rpc/rpc_internal.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** Driving of the client's half of update streams (rpc/core/cstream.h). */
 #include "rpc/rpc_internal.h"
 

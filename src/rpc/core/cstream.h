@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * The client's half of an update stream: numbers, window, resends,
  * acknowledgements. A state machine without time and without I/O; its owner,

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Requests outside of streams that are being executed, so that a resend of one
  * is not begun beside it. One for each client. A table is small at first and grows

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* The cache: what is in it, in which class. pack.c forms packets. */
 #include "rpc/core/frm_internal.h"
 #include "rpc/core/rpc_wire.h"

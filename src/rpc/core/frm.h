@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Formation: the cache of items for a destination, and which of them leave
  * together, when. m0/rpc_frm.h has the rules; pure: time comes with the calls.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Between frm.c, the cache, and pack.c, what leaves it. */
 #ifndef M0_SRC_RPC_CORE_FRM_INTERNAL_H
 #define M0_SRC_RPC_CORE_FRM_INTERNAL_H

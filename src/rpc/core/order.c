@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 #include "rpc/core/order.h"
 
 void m0_rpc__order_init(struct m0_order *order,

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * An ordered set whose nodes are embedded in its elements: a list in order, and
  * a treap that finds places in it. First and next are a look at a link. What

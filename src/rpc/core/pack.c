@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Formation of packets from the cache of frm.c. */
 #include "rpc/core/frm_internal.h"
 #include "rpc/core/rpc_wire.h"

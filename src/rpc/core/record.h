@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Records of clients, sessions and streams in the store of a server: keys,
  * values and how to find them again. Keys begin with the byte 0.

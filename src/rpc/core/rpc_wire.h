@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Layout of a packet of the RPC layer, with the only encoder and decoder.
  * Numbers are little-endian. Everything begins at a multiple of 8 bytes from

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Bodies of the library's own items. */
 #include "base/cursor.h"
 #include "rpc/core/rpc_wire.h"

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * The server's half of an update stream: order, duplicates, kept replies. A
  * state machine without I/O; its owner calls it from one thread.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * The volatile store: a treap of keys. A transaction changes it in place; what
  * it has changed first hangs on a list with the value of before, for an abort.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Transactions as handlers see them: all keys but the library's. */
 #include "m0/rpc_store.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Requests that are merged in the formation, as their type says: one carries the
  * other, which is its part (ril_parts) from then on.

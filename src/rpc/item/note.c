@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** Items of the library's own: handshakes, statuses, words of streams. */
 #include "rpc/rpc_internal.h"
 

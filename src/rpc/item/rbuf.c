@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Memory of packets that came, and the items that refer to it. A receive buffer
  * takes several packets; bodies are left in it, and items that point there count in

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Between rpc_recv.c, which queues receive buffers, and rbuf.c, which counts the
  * items that refer to them.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Items whose body is bytes as they are. Those that come are used again: a
  * machine keeps some of what was put on its thread, where the next are decoded.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Packets that come. A receive buffer takes several; bodies are left in it, and
  * items that point there count in nb_app_private, beside the receive queue,

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Packets that leave. A packet is a registered buffer with memory of its own,
  * in which headers and bodies are encoded once; bodies that types gather become

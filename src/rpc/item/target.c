@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** Destinations: one formation for each end point and policy. */
 #include "rpc/rpc_internal.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Item types by opcode: an open hash table of the process, changed under a lock
  * and read without one. A type that goes leaves a tombstone.

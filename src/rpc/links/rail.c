@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Further addresses of a machine: each is a transfer machine in synchronous
  * mode. When something is pending there the rider of the first one is woken,

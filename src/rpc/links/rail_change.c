@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Adding and removing further addresses of a machine, by threads of the
  * application; and their end, with the machine's.

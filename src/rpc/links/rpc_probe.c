@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Which links are good for something. What happens to links happens in the tick
  * of their connection, a timer; only that one is up again is known at once.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** Cost of peers: bytes of clients, sessions and streams, which are refused
  * when they would cost too much, and answers that wait for hosts that do not
  * read. */

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Records of clients that have departed without a word are deleted by age, and by
  * need when the store is full, if the store outlives the machine.

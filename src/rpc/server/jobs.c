@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * The store of a machine, and the jobs that it gives to the store. Jobs of one
  * step are given together at its end, so that the store can commit them together.

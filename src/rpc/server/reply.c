@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Replies. They take the same path as requests; those of streams are kept, as
  * they are, until the client has acknowledged them.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Handshakes of a server whose store outlives it: clients and sessions are in
  * the store before they are answered, and a session that a client resumes is

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Requests of peers: from packet to handler. What is of a stream goes through
  * the stream's table, which says what is executed, held, answered again or

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Handshakes of peers, by which clients and their sessions come to be. All of it
  * is idempotent: what is asked twice is found made.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * The server's side of the room: peers as clients, their sessions and streams,
  * their requests from packet to reply. Part of rpc_internal.h.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Updates: what a handler changes, and what it answers, in one transaction of
  * the store. To a store that outlives the machine the answer is added as a

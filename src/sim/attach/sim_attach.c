@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Attached processes: the host's functions of both sides, and their lives. The two
  * mappings of an area are in one process; all else is that of a real attachment without

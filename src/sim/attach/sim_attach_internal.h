@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Shared by the files about attached processes. An area, and memory of a
  * process, is a memfd with two mappings in this process, one of each side. A

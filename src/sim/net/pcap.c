@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Writes the bytes of streams as a pcap file: packets with the least headers
  * that allow to put the streams together again. Checksums are 0, which readers

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Hosts, wires and their faults: everything between the io of two nodes. */
 #include <arpa/inet.h>
 #include <stdlib.h>

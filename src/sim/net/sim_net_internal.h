@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Shared by the files of the simulated network. A wire is a connection, from
  * the SYN on: a stream, and at each end an owner: the io of a node, a raw end,

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Raw ends: connections of the test's own, byte by byte. */
 #include <stdlib.h>
 

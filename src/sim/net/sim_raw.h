@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Raw ends let a test connect, listen, and send and receive bytes on the
  * simulated network itself, as a peer that keeps to the protocol or violates it.

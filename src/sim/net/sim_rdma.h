@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * RDMA of the simulator: a provider for net o2ib, on the hosts of the simulated
  * network.

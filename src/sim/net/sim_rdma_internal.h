@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** Shared by the files of the simulator's RDMA. */
 #ifndef M0_SRC_SIM_RDMA_INTERNAL_H
 #define M0_SRC_SIM_RDMA_INTERNAL_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * The reactor of a simulated node. It never sleeps: input wakes the strand of
  * the node and makes its descriptor readable.

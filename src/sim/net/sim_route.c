@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Topologies of LNet: the routes that follow from them, and the nodes of routers. */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * A heap that counts, and fails when told to: stands between m0_alloc() and
  * where memory came from before. Several may be stacked; each sees all calls.

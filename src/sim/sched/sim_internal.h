@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Shared by the files of the simulator. There is one core at a time,
  * `m0_sim__live`; all of it is in memory of the C library, so that allocations

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * The simulator's table behind os: clock, strands, waits, descriptors, random
  * bytes. Mutexes stay real and are never contended: one thread, and nothing

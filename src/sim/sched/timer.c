@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Timers of the simulator: a binary heap by deadline, then order of arming. */
 #include "sim/sched/sim_internal.h"
 

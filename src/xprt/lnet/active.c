@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * The active side of bulk: PUTs or GETs of at most 1 MiB at rising offsets, a
  * few of them at a time, all from one bound MD. What the other side has taken

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Messages that find no receive buffer. Behind the entries of all buffers is
  * one that takes anything, and nothing of it, so that the machine hears of them.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * The passive side of bulk: one entry, one MD over the whole buffer, into which
  * pieces are put, or from which they are fetched, at the initiator's offsets.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* The LNet transport: its table, and domains. */
 #include "xprt/lnet/xlnet_internal.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Addresses: as text, and as the bytes that the kit compares: the NID's 20, the
  * portal in one, the machine's number in two.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Messages. A receive buffer is an MD on the entry for the machine's messages,
  * so that data goes straight to its place; they are asked in the order in which

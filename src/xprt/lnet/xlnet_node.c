@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * The LNet nodes of this process that TMs may use. A node stays on the list
  * while a TM refers to it.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Records that connections receive, in fragments: each has a head, and a
  * payload that goes to its place piece by piece as it comes.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * The bytes of RPC: libtirpc's headers of calls and replies, the filters that
  * rpcgen makes of m0/sunrpc.x, and the host's rpcbind. The only file that sees

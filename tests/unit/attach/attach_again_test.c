@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Fronts that attach again (lc_reattach_ns): their daemon ends, and another one listens
  * at its path, in time, too late, or with other limits.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * A daemon and its processes, for tests: a node with a thread, a server at a path, and
  * what a process does by hand.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Portals and numbers of transfer machines that the policy admits. */
 #include <string.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Attachment by a socket: a daemon in this process, and processes that are threads of
  * execution of the test, or children that are killed.

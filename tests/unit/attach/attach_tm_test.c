@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Transfer machines of an attached process whose daemon ends: each buffer ends once, then
  * the machine FAILED, in each mode and on each kind of thread.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Small things of base.h: buffers, 128-bit numbers, references, atomics. */
 #include "panics.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** Text of addresses, compared with that of the C library. */
 #include <arpa/inet.h>
 #include <setjmp.h>

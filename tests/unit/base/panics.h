@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** assert_panics(expr): `expr` must fail an assertion of the library. */
 #ifndef M0_TESTS_UNIT_BASE_PANICS_H
 #define M0_TESTS_UNIT_BASE_PANICS_H

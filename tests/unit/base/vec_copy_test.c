@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Copies of random shapes, against a flat model with guard bytes between. */
 #include "panics.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * A front and a node in two processes, which share a ring, its records and one
  * region of memory, and have them at different addresses. The node's process has no

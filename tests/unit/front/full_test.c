@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* More entries than the queues of the ring have room for, in both directions. */
 #include "unit/base/panics.h"
 

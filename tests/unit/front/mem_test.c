@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Registered memory and the drivers of a node. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Claims of queued buffers, step by step on an inline machine; what threads do
  * to them at the same time is tried by tests/model/buffer_queue.pml, too.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Receive buffers of a transport that places messages itself, which is this
  * test: what becomes of them if memory is short.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * When what callbacks of a polled machine ask for is pushed on: through a
  * transport that notes what it was asked for, and when it is pushed.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** For tests of the kit: a machine with one buffer, and what a transport must
  * have that is not what a test is about. */
 #ifndef M0_TESTS_UNIT_NET_KIT_RIG_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Runs of a machine in an order that threads rarely have: a table of os that
  * holds wake-ups back stands for a busy processor.

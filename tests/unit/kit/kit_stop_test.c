@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* The end of a machine, and what its transport is in meanwhile. */
 #include <pthread.h>
 #include <sched.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * An active operation over ONC RPC that is cancelled at a moment of the test's
  * choosing: its server is silent, and memory is asked for in between.

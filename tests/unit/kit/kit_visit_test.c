@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Which thread delivers the events of a visit. */
 #include <pthread.h>
 #include <sched.h>

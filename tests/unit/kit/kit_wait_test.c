@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Bulk operations that wait for an answer which finds them by identity, on an
  * inline machine of a transport whose answers are this test's.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Messages that are sent again: table 6.3 of the reference, row by row, and what
  * forbids it. */
 #include "unit/lnet/rails.h"

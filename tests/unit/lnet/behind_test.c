@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* A message that is faster than the entry it is for: the owner has that, and has
  * not told the engine yet. */
 #include "unit/lnet/story.h"

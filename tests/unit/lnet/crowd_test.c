@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * A thousand nodes on two networks, and 16 routers between them that die and come back
  * at random. Each message ends exactly once, traffic resumes within a bound after the

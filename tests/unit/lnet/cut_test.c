@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Cut-through: a router sends a message on while its payload arrives. Which messages,
  * when, and what ends one whose rest does not arrive, at either side.

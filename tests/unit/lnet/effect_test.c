@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Effects of changes of the rules, and that finding them changes nothing. */
 #include "unit/lnet/policed.h"
 

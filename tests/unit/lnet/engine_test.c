@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* The engine as a whole: life, time, shutdown. */
 #include "unit/lnet/story.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Events on their way: what they hold, and what the engine's own MDs hear. */
 #include "unit/lnet/story.h"
 

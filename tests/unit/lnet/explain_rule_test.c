@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Explanation of paths: the rules of selection that decide. */
 #include "unit/lnet/policed.h"
 

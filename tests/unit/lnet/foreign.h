@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** A node that is only words: pings answered, pushes, as a test has them. */
 #ifndef M0_TESTS_UNIT_LNET_FOREIGN_H
 #define M0_TESTS_UNIT_LNET_FOREIGN_H

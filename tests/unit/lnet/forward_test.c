@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* A router and single messages: their deadlines, and rules of faults. */
 #include "unit/lnet/routed.h"
 

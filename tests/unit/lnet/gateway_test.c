@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * When a route is up: the checks of gateways, what they report, and what becomes of
  * messages when one is lost.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Health: what it loses and gains, what selection does with it, and recovery. */
 #include "unit/lnet/rails.h"
 

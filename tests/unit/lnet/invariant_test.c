@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Invariants of the engine hold at rest and after traffic, and each of them
  * notices a broken object. A message changes its state only as it may.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Routes that lead back to this node: how a message that comes back takes its route
  * down, and which messages prove nothing.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * One engine with 10,000 peers: a selection looks at as many paths as with 10, and the
  * memory of a peer is bounded. The time of a selection is printed, for it depends on the

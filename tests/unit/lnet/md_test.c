@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Lives of MDs: each ends in exactly one event, and when. */
 #include "unit/lnet/story.h"
 

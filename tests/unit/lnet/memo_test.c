@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Memos of selections: whatever has happened, a selection by a memo finds the path
  * that a search finds. A selection that notes its candidates is a search.

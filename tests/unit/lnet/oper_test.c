@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* PUT and GET of ours: their events, and responses good, late and wrong. */
 #include "unit/lnet/story.h"
 

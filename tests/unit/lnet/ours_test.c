@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Flags of entries and MDs that Lustre does not have. */
 #include "unit/lnet/story.h"
 

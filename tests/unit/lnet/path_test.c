@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * A request goes where the one before it went without a search, while nothing
  * that this depends on has changed: each change is noticed by the next request.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 #include "unit/lnet/story.h"
 
 #define STRANGER  "10.0.0.9@tcp"

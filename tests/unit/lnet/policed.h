@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** Fixture of the tests of rules of selection, on nodes of routed.h. */
 #ifndef M0_TESTS_UNIT_LNET_POLICED_H
 #define M0_TESTS_UNIT_LNET_POLICED_H

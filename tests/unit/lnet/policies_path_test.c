@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Paths that the rules of selection prefer, and what they fall back to. */
 #include "unit/lnet/policed.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * The list of the rules of selection, and what they say of interfaces, gateways and
  * peer NIs, whichever of these appears or goes, and when.

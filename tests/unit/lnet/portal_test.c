@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Matching: which MD takes a message, how much of it, and who must wait. */
 #include "unit/lnet/story.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Entries that are queues: many MDs, in the order in which they came. */
 #include "unit/lnet/story.h"
 

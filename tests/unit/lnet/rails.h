@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Fixture of the tests of health and of sending again. Node 0 is a client with two
  * NIs, node 1 a server with two; both know each other by discovery.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Routes of an end node: adding and removing, and which one a message takes. The
  * steps of "active sending" have their names here.

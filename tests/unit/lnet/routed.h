@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Fixture of the tests of routes: networks of lnet_pair that routers join. Node i of
  * network n has NID 10.<n>.0.<i+1>@tcp<n>; the nodes `one`, `two` and those that

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * A node as a router: which messages it forwards, by which buffers, and what ends
  * one that it cannot. The steps of "router message processing" have their names

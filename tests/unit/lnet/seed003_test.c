@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * How a message is sent by a router, and how a router processes it, sentence by
  * sentence of the seed on routing. Other sentences have their names in route_test.c

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Rules of selection, sentence by sentence of the seed on user-defined selection
  * policies. docs/requirements.md lists all sentences; other cases are in

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Pipes of a router: which messages have one, what becomes of it after them, and when a
  * payload becomes memory again. The case plays the driver's part of a pipe.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * All that can happen to a few nodes, in any order, from a seed: each operation
  * and each probe is told exactly once, credits come back, and nothing is left.

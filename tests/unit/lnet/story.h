@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Fixture of the tests of the engine: nodes of lnet_pair, of which `one` is
  * 10.0.0.1@tcp and `two` 10.0.0.2@tcp; functions that bring `one` messages of a

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * A node, its application and a hostile stranger do everything in any order, by
  * a seed: each MD ends in one event and nothing is left over. STRANGER_SEED runs

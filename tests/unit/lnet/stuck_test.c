@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* A router with a next hop that takes no messages, and with others that do. */
 #include "unit/lnet/routed.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Probes of the engine: a send, a receive, a drop, a wait for a credit, a path,
  * a route and a discovery each leave a line in the narration.

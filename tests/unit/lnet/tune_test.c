@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Tunables that change while the node runs, health that is set, peers told of. */
 #include "unit/lnet/rails.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Rules of selection and their ranges: text, matching, and the encoded form. */
 #include <endian.h>
 #include <setjmp.h>

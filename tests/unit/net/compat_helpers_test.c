@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * The small helpers and forms that code for the reference takes for granted, used
  * as such code uses them, through its names of headers.

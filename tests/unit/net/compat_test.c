@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * A program in the manner of code that was written for the original interface:
  * its include paths are those of include/m0/compat, its names are used

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* The bytes of descriptors, against gold and against rpcgen's decoder. */
 #include <stdlib.h>
 

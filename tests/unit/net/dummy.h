@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * A transport that moves nothing: it records how the generic layer calls it,
  * fails when told to, and the test posts the events itself, from a thread of

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Provisioning, with buffers that leave the queue when the test says so. */
 #include <sched.h>
 

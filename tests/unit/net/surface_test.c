@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * The interface that code was written for, name by name: each member of each
  * structure with its type, each constant, each function with its signature. What

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Processors of a strand: its own, hinted, none; before its life and in it. */
 #include "unit/base/panics.h"
 

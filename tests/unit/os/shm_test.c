@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Memory that processes share: what another process may do to it, and what is mapped. */
 #include <setjmp.h>
 #include <stdarg.h>

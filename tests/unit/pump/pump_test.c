@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * The pump: a front that is attached to a node of the same process. This thread is the
  * process, and the node's thread.

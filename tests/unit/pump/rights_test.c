@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Portals and numbers of transfer machines of attached processes: what the policy does not
  * admit, and what another process has, is denied. processes[1] is the hostile one.

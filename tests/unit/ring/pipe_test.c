@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Pipes: bytes and offers in order, sleep, the end, and a hostile other side. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Entries of a shared area: each arrives as it was sent, and each field is checked. */
 #include "unit/ring/shared_rig.h"
 

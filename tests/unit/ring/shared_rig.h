@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** Both sides of a shared area, and a host that counts. */
 #ifndef M0_TESTS_UNIT_RING_SHARED_RIG_H
 #define M0_TESTS_UNIT_RING_SHARED_RIG_H

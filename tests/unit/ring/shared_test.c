@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* The queues of a shared area: order, room, wrap, sleep, reserved events, lies. */
 #include <pthread.h>
 #include <semaphore.h>

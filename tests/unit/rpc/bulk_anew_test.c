@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* When bulk that has failed is begun anew. In simulated time; attempts fail as the
  * test says. */
 #include <errno.h>

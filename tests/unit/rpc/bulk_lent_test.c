@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Net buffers of the caller's in a bulk: where the library has its part of them,
  * and what the caller learns when it withdraws one. */
 #include <setjmp.h>

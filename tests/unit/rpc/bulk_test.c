@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Bulk of RPCs between two transfer machines of the in-memory transport: what
  * arrives, who owns what afterwards, and what becomes of lies. No machine of

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Cost of peers: bytes of clients, sessions and streams, and of answers that
  * nobody reads.

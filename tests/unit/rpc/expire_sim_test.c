@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * A server that restarts with its store gives the clients of the one before it time
  * to come back: it deletes none of their records earlier. In simulated time.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Records that handshakes leave in a store that outlives its machine, and what they cost
  * while it is slow or refuses.

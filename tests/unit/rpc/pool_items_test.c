@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Items that wait for a thread of a pool, and the machine that has handed them
  * there: what need not begin does not, there is a bound, and stop waits.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Pools of threads for handlers that block, without machines: what a machine
  * does when an item comes back is the test's own.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Further addresses of a machine: what they cost while they are there, and what
  * is left of them; a machine that stops while they come and go.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Packets that find no receive buffer: a server with two of them, whose handler
  * does not come back for a while, and a client with a packet for each of its

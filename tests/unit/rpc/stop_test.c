@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * The end of a machine: when it has waited for all that was begun, its transfer
  * machine goes on to deliver until it has stopped as well.

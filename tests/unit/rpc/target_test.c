@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Destinations of a machine and the library's own items to them: one for each
  * place and policy, as long as somebody holds it; so many notices and no more.

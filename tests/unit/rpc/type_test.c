@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Item types, states and raw items, without a machine. */
 #include <errno.h>
 #include <setjmp.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * An item type whose bodies are XDR, by rpcgen's functions: the example of
  * docs/rpc.md, whole. Between two machines, and against bodies that are none.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * The server of an attached process: this thread is the process, which writes the shared
  * area by hand, and the node's thread.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Environments, and with them the contract of a strand (os/os.h): every case
  * runs with real threads and in the simulator, over some seeds, and must not

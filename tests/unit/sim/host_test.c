@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Hosts that die and come back, and whose clocks and strands are not right. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * The network layer under the simulator: that a whole program of domains and
  * machines is a function of the seed, and leaves nothing behind. What the

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * The simulated network, under a driver that is none: it notes what it is told,
  * and sends and takes plain bytes.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Message links of the simulator. */
 #include "m0/sim_link.h"
 #include "unit/sim/worker.h"

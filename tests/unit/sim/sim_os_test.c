@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* The simulator's part of os: descriptors, random bytes, sleep. */
 #include <poll.h>
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Streams of bytes of the simulator. */
 #include "m0/sim_stream.h"
 #include "unit/sim/worker.h"

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Narration, expectations and last words of the simulator. */
 #include "base/probes.h"
 #include "unit/sim/worker.h"

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Fixture of the simulator's tests: a strand that counts, a child that
  * aborts. */
 #ifndef M0_TESTS_UNIT_SIM_WORKER_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Keys of the library leave alone the space that a full store keeps for
  * deletions. */
 #include "m0/rpc_store_lmdb.h"

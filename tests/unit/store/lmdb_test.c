@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * The durable store beyond what all stores do: its directory, files that are
  * damaged or foreign, commits that fail, batches.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Threads that wait for their turn to begin a transaction of the durable store. */
 #include "m0/rpc_store_lmdb.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* The section node of a configuration file: values that count when a node starts. */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Configuration files: what is read, refused, printed and compared. */
 #include <arpa/inet.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Both roles of `colibri copy` as if in two processes, with messages that are
  * lost or come twice on their way.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** Output of lnetctl 2.17.0 of a kernel node. */
 #ifndef M0_TESTS_TOOLS_LNETCTL_H
 #define M0_TESTS_TOOLS_LNETCTL_H

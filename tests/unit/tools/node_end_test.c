@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* The end of a node that has clients of its control socket which do not read: all
  * of them share the half second that the node's close may take; and that of a router
  * which does not stop forwarding. The time of the node's end is simulated. */

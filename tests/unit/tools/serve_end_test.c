@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* The last-resort end of a service that was asked to end. Its clock is turned
  * forward, so that the test does not wait for it. */
 #include <setjmp.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Which uploads a service gives up. */
 #include <fcntl.h>
 #include <setjmp.h>

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 OR MIT
 # shows: colibri node, ping and perf on net o2ib, over soft-RoCE
 # seconds: 30
 # modules: crc32_generic dummy ib_uverbs rdma_ucm rdma_rxe

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 OR MIT
 # shows: soft-RoCE works between two machines
 # machines: 2
 # seconds: 25

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 OR MIT
 # shows: soft-RoCE works between two addresses of one machine
 # seconds: 20
 # modules: crc32_generic dummy ib_uverbs rdma_ucm rdma_rxe

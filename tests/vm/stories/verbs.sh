@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 OR MIT
 # shows: the driver of net o2ib moves messages and bulk over soft-RoCE
 # seconds: 20
 # modules: crc32_generic dummy ib_uverbs rdma_ucm rdma_rxe

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * The reference's points of fault injection. This library has none:
  * docs/architecture.md, section 5, says how it tests failures.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * The reference's trace statements, as lines of m0/log.h. The compiler checks
  * the arguments of M0_ENTRY and M0_LEAVE, but the library does not log them.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 #include "m0/compat/helpers.h"
 #include "m0/net.h"
 #include "m0/net_xprt.h"

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * For transports and tests that were written for the reference: its global
  * mutex, and its assertions about its structures. The library has invariants of

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Introductions, heard by who accepts: tables 2.3 and 3.5 of the protocol. */
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Transmit half: what is said beside messages, and their checksums. */
 #include <stdlib.h>
 

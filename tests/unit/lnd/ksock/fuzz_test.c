@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * A peer that says anything at all: good dialogues with bytes changed, dropped
  * and doubled, on several connections at once, while messages go the other way,

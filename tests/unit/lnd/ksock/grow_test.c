@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Messages of which a part is there: those that leave, and reports of those that
  * arrive. */
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Receive half: what comes with a header goes where it may belong, and does so
  * or is moved. */
 #include "lib/slow.h"

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Introductions, by who connects: 3.5 of the protocol. */
 #include <stdio.h>
 

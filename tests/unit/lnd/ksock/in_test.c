@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Receive half: frames, headers, payload, in whatever pieces they come. */
 #include "rig.h"
 

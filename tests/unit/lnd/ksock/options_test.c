@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Options of a network: what the driver reads, and what an interface does with
  * them. */
 #include "rig.h"

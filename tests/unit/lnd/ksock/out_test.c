@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Transmit half: what is written, in which order, and how a message ends. */
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Which side connects, when, and when it retries; the end of a lost peer. */
 #include "rig.h"
 

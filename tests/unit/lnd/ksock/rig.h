@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * A socket driver between two fakes: streams that the case feeds and reads by
  * hand, and an engine that notes what it is told. Time is what the case says.

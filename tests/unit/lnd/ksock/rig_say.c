@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Encoders of the peer's bytes, and readers of those it receives. */
 #include "rig.h"
 #include "lnd/ksock/sock_internal.h"

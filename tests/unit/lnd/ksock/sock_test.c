@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* The instance: interfaces, listeners, steps, no memory. */
 #include <stdio.h>
 #include <stdlib.h>

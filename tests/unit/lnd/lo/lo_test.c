@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* The loopback driver under an engine that is only a list of what it was told. */
 #include "unit/base/panics.h"
 

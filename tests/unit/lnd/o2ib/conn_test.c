@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 #include "../../base/panics.h"
 
 #include "lnd/o2ib/o2ib_conn.h"

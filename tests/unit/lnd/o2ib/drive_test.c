@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* The driver, with a peer that the case plays: what must not be sent to a kernel
  * (T1, T2, T3), what ends a connection, and when memory is given back. */
 #include <setjmp.h>

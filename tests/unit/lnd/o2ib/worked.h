@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Messages of the driver for InfiniBand, byte by byte: A is 192.168.50.1@o2ib
  * with stamp 0x000644a1b2c3d4e5, B is 192.168.50.2@o2ib with stamp

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * A driver that speaks no protocol: connections that take and give bytes of a
  * known pattern, in pieces, with pauses and hang-ups as the test likes. It

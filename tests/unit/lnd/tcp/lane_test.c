@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Threads that move payloads: jobs alone, and what streams lend to them. */
 #include "unit/lnd/tcp/fake_sock.h"
 

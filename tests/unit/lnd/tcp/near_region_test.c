@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Regions that nodes of one host lend to each other: what is copied from them, what is on
  * its way meanwhile, recalls, and hostile neighbours.

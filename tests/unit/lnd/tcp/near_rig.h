@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** Constants and helpers of the test of streams between nodes of one host. */
 #ifndef M0_TESTS_UNIT_LND_TCP_NEAR_RIG_H
 #define M0_TESTS_UNIT_LND_TCP_NEAR_RIG_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Streams between nodes of one host: bytes and offers, pauses and ends, the fall back to
  * TCP, and a hostile neighbour.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Pipes between sockets: bytes pass, what is in a pipe comes to memory, and a peer that
  * has gone does not kill the process. */
 #include <setjmp.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Streams: how they end, and what is left of them. */
 #include "unit/lnd/tcp/fake_sock.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Streams: many messages in one call, both ways.
  * [r.M0.net.xprt.lnet.user.min-syscalls]

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 #include "unit/lnd/tcp/fake_sock.h"
 
 #include <linux/capability.h>

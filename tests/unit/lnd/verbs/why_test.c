@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Texts of the driver where a device, a permission or memory is missing. */
 #include <setjmp.h>
 #include <stdarg.h>

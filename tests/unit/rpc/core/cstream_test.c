@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* The client's half: numbers, window, resends, skips, acks, restarts. */
 #include <errno.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Requests outside of streams that are being executed. */
 #include <errno.h>
 #include <stdarg.h>

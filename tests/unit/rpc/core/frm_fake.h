@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* An owner of formations for tests: items, packets that are kept to look at. */
 #ifndef M0_TESTS_UNIT_RPC_CORE_FRM_FAKE_H
 #define M0_TESTS_UNIT_RPC_CORE_FRM_FAKE_H

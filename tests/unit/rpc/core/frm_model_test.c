@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Formation against a model of it that is slow and plain: arrays that are
  * searched from end to end, a count of packets that passed over in each item.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* In which order items leave: streams, groups, starvation, policies. */
 #include "frm_fake.h"
 

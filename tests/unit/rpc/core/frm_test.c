@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* When packets are formed, and the limits: reference, section 26. */
 #include "frm_fake.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Records that the server keeps in the store, and finds again. */
 #include <errno.h>
 #include <stdarg.h>

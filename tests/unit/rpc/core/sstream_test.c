@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* The server's half: every cell of its table, budgets, acks, restarts. */
 #include <errno.h>
 #include <stdarg.h>
@@ -187,7 +187,7 @@ static void rules_text(char *text)
 	unsigned i;
 
 #define SAY(...) (at += (size_t)snprintf(text + at, TEXT_MAX - at, __VA_ARGS__))
-	SAY("/* SPDX-License-Identifier: Apache-2.0 */\n"
+	SAY("/* SPDX-License-Identifier: Apache-2.0 OR MIT */\n"
 	    "/*\n"
 	    " * The table of src/rpc/core/sstream.c, in the words of the model. "
 	    "The test\n"

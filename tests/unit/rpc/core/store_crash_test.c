@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* The tests' own store: what a crash leaves, late and shared commits, faults. */
 #include <errno.h>
 #include <stdarg.h>

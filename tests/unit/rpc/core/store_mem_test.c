@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* The volatile store, against an array that cannot be wrong; and what handlers
  * see of any store. */
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Both halves of update streams, joined by a network that loses, repeats and
  * reorders, with clients and servers that crash: random schedules in virtual

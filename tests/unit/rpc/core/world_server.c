@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 #include "world.h"
 
 /** Bodies and replies are an operation's number and one, so not NULL. */

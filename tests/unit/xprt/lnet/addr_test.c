@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Addresses as text, as bytes, and as words of a descriptor.
  * [r.M0.net.xprt.lnet.end-point-address]

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * The passive side of bulk, fed with events of its MD as a network and a peer
  * may make them: doubled, out of order, of two transfers, lying. The MD, the

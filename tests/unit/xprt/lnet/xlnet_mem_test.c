@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Which memory of buffers is registered with which nodes; on stubs of both. */
 #include <setjmp.h>
 #include <stdarg.h>

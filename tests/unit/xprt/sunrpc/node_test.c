@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Calls to rpcbind when some threads of a process begin to listen while others
  * end: both change the state under a lock and tell rpcbind after it.

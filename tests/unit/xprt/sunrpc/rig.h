@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * The sunrpc transport's node without its thread: it takes its steps when it is
  * told to, at times that are given. Its peers are the other ends of pairs of

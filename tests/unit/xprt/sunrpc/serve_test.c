@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Puts of two callers to one passive buffer: it is for one of them at a time,
  * whoever is slow. What messages are answered.

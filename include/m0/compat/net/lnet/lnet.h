@@ -1,3 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 #include "m0/compat/helpers.h"
 #include "m0/xlnet.h"
