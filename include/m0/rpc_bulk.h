@@ -223,6 +223,16 @@ M0_EXTERN int m0_rpc_bulk_store_for(struct m0_rpc_bulk          *rb,
 				    const struct m0_rpc_item    *request,
 				    struct m0_net_buf_desc_data *to_desc);
 /**
+ * Server: offers memory to the sender of a request, at the address of the RPC
+ * machine by which the request came. So a reply can name data of any size,
+ * which the requester fetches by m0_rpc_bulk_load(). The offer ends when each
+ * buffer was fetched, or rb_timeout_ns after this call. Call it before the
+ * request is answered; otherwise as m0_rpc_bulk_store().
+ */
+M0_EXTERN int m0_rpc_bulk_store_reply(struct m0_rpc_bulk          *rb,
+				      const struct m0_rpc_item    *request,
+				      struct m0_net_buf_desc_data *to_desc);
+/**
  * Server: moves the data, buffer i of the list with descriptor i, which the
  * library copies. `machine` is the handler's. If it returns 0, the transfer is
  * in progress; its outcome is rb_rc when the list is empty, and the first

@@ -368,6 +368,13 @@ M0_EXTERN void m0_rpc_reply_post(struct m0_rpc_item *request,
  */
 M0_EXTERN void m0_rpc_reply_rc(struct m0_rpc_item *request, int rc);
 /**
+ * Answers with an error, and undoes what the update has changed. The requester
+ * gets `rc` as from m0_rpc_reply_rc(). The store keeps no answer then: if the
+ * server dies before the requester has it, the request is executed again.
+ * Pre: inside the function of m0_rpc_update_post(); not answered; rc < 0.
+ */
+M0_EXTERN void m0_rpc_reply_undo(struct m0_rpc_item *request, int rc);
+/**
  * Returns the client that sent a request: its rc_uuid. With that a service can
  * count what each client uses. Any thread, until the request is answered.
  * Pre: request ACCEPTED.

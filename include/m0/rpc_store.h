@@ -18,7 +18,9 @@ extern "C" {
 #endif
 
 enum {
-	M0_RPC_STORE_KEY_MAX = 256
+	M0_RPC_STORE_KEY_MAX = 256,
+	/** Snapshots of a durable store that may be open at once. */
+	M0_RPC_SNAPSHOTS_MAX = 1024
 };
 
 struct m0_rpc_store;
@@ -105,6 +107,14 @@ struct m0_rpc_store_ops {
 	int (*rso_next)(struct m0_rpc_tx *tx, struct m0_rpc_slice key,
 			struct m0_rpc_slice *ret_key,
 			struct m0_rpc_slice *ret_value);
+	/**
+	 * Optional, for m0_rpc_snapshot_begin(): begins a transaction that only
+	 * reads, beside those that change, and ends it. rso_get and rso_next
+	 * accept it. NULL: the library uses rso_begin and rso_abort.
+	 */
+	int (*rso_snapshot_begin)(struct m0_rpc_store *store,
+				  struct m0_rpc_tx    *tx);
+	void (*rso_snapshot_end)(struct m0_rpc_tx *tx);
 };
 
 struct m0_rpc_store {
@@ -124,6 +134,22 @@ M0_EXTERN int m0_rpc_tx_del(struct m0_rpc_tx *tx, struct m0_rpc_slice key);
 M0_EXTERN int m0_rpc_tx_next(struct m0_rpc_tx *tx, struct m0_rpc_slice key,
 			     struct m0_rpc_slice *ret_key,
 			     struct m0_rpc_slice *ret_value);
+
+/**
+ * Begins a transaction that only reads. The durable store shows it what was
+ * committed before, and goes on to commit meanwhile; values stay valid until
+ * the end, on any thread. The space of what is deleted is used again when no
+ * older snapshot is open, so end it soon. A store without snapshots (the
+ * volatile one) lets no other transaction begin before the end. Changes fail
+ * with -EACCES, or are undone at the end. May block: for application threads
+ * and handlers in a pool.
+ * @retval -EAGAIN  the durable store has M0_RPC_SNAPSHOTS_MAX open.
+ * @retval -ENOMEM, -EIO
+ */
+M0_EXTERN int m0_rpc_snapshot_begin(struct m0_rpc_store *store,
+				    struct m0_rpc_tx    *tx);
+/** Ends it. Any thread, but not two at once. */
+M0_EXTERN void m0_rpc_snapshot_end(struct m0_rpc_tx *tx);
 
 /**
  * A store in memory: requests are executed exactly once while the process

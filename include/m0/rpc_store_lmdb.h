@@ -9,6 +9,7 @@
  *
  *     store.mdb    the data
  *     store.lock   locked while the store is open: one process, one opening
+ *     store.mdb-lock   LMDB's table of the snapshots that are open
  *
  * The store refuses a file that is damaged, not a store, or of a newer format,
  * and logs what to do (m0/log.h). Every value carries a checksum of the value

@@ -23,7 +23,9 @@ enum {
 	/** Upper bound of the pages from the root of a tree to a leaf. */
 	PATH = 6,
 	/** A value is small if this many fit into a page. */
-	SMALL_PART = 4
+	SMALL_PART = 4,
+	/** Bytes of memory for values that stay from put to put. */
+	SCRATCH_KEPT = 1 << 20
 };
 
 struct m0_store__txn {
@@ -33,6 +35,7 @@ struct m0_store__txn {
 	/** For next; opened by the first. */
 	MDB_cursor *stx_cursor;
 	bool        stx_wrote;
+	bool        stx_reads_only;
 	/** Pages that are left, as an estimate, and those of them kept for
 	 * deletes. */
 	uint64_t stx_left;
@@ -71,6 +74,8 @@ static int rc_of(int rc)
 	case EDQUOT:
 	case EFBIG:
 		return -ENOSPC;
+	case MDB_READERS_FULL:
+		return -EAGAIN;
 	case MDB_BAD_VALSIZE:
 		return -EMSGSIZE;
 	case MDB_CORRUPTED:
@@ -225,6 +230,32 @@ void m0_store__txn_abort(struct m0_store__txn *txn)
 	--txn->stx_env->ste_depth;
 }
 
+int m0_store__snapshot_begin(struct m0_store__env  *env,
+			     struct m0_store__txn **ret)
+{
+	struct m0_store__txn *txn;
+	int                   rc;
+
+	if (M0_ALLOC_PTR(txn) == NULL)
+		return -ENOMEM;
+	txn->stx_env = env;
+	txn->stx_reads_only = true;
+	rc = mdb_txn_begin(env->ste_env, NULL, MDB_RDONLY, &txn->stx_txn);
+	if (rc != 0) {
+		m0_free(txn);
+		return rc_of(rc);
+	}
+	*ret = txn;
+	return 0;
+}
+
+void m0_store__snapshot_end(struct m0_store__txn *txn)
+{
+	cursor_close(txn);
+	mdb_txn_abort(txn->stx_txn);
+	m0_free(txn);
+}
+
 static int mark_put(struct m0_store__env *env, MDB_txn *txn)
 {
 	struct m0_store__mark mark = { .smk_version = M0_STORE__VERSION,
@@ -341,6 +372,15 @@ static int scratch_size(struct m0_store__env *env, size_t nr)
 	return 0;
 }
 
+/** The memory of a large value is not kept for the next one. */
+static void scratch_trim(struct m0_store__env *env)
+{
+	if (env->ste_scratch_nr <= SCRATCH_KEPT)
+		return;
+	m0_free0(&env->ste_scratch);
+	env->ste_scratch_nr = 0;
+}
+
 /** After a failure the transaction can only be aborted; LMDB would report a
  * less helpful error. */
 static int changed(struct m0_store__txn *txn, int rc)
@@ -367,6 +407,8 @@ int m0_store__put(struct m0_store__txn *txn, struct m0_rpc_slice key,
 
 	if (rc != 0)
 		return rc;
+	if (txn->stx_reads_only)
+		return -EACCES;
 	if (!is_key(key) || value.sl_nr > UINT32_MAX - 4096)
 		return -EMSGSIZE;
 	if (!has_room(txn, key, nr))
@@ -382,7 +424,9 @@ int m0_store__put(struct m0_store__txn *txn, struct m0_rpc_slice key,
 		memcpy(env->ste_scratch + M0_STORE__VALUE_HEAD, value.sl_data,
 		       value.sl_nr);
 	v = (MDB_val){ nr, env->ste_scratch };
-	return changed(txn, mdb_put(txn->stx_txn, env->ste_tree, &k, &v, 0));
+	rc = changed(txn, mdb_put(txn->stx_txn, env->ste_tree, &k, &v, 0));
+	scratch_trim(env);
+	return rc;
 }
 
 /** Looks the key up once. */
@@ -408,6 +452,8 @@ int m0_store__del(struct m0_store__txn *txn, struct m0_rpc_slice key)
 
 	if (txn->stx_rc != 0)
 		return txn->stx_rc;
+	if (txn->stx_reads_only)
+		return -EACCES;
 	if (!is_key(key))
 		return -ENOENT;
 	rc = mdb_cursor_open(txn->stx_txn, txn->stx_env->ste_tree, &cursor);
@@ -496,7 +542,7 @@ int m0_store__env_open(struct m0_store__env **ret, const char *path,
 		       const struct m0_rpc_store_lmdb_cfg *cfg, bool create)
 {
 	unsigned flags =
-		MDB_NOSUBDIR | MDB_NOLOCK | MDB_NOTLS |
+		MDB_NOSUBDIR | MDB_NOTLS |
 		(cfg->rlc_sync == M0_RPC_STORE_SYNC_NEVER ? MDB_NOSYNC : 0);
 	struct m0_store__env *env;
 	int                   rc;
@@ -509,6 +555,8 @@ int m0_store__env_open(struct m0_store__env **ret, const char *path,
 		return rc_of(rc);
 	}
 	rc = mdb_env_set_maxdbs(env->ste_env, 1)
+		     ?: mdb_env_set_maxreaders(env->ste_env,
+					       M0_RPC_SNAPSHOTS_MAX + 2)
 		     ?: mdb_env_set_mapsize(env->ste_env, cfg->rlc_bytes_max)
 		     ?: mdb_env_open(env->ste_env, path, flags, 0600)
 		     ?: trees_open(env, create);

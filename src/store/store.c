@@ -160,6 +160,21 @@ static void lmdb_abort(struct m0_rpc_tx *tx)
 	turn_leave(store_of(tx->tx_store));
 }
 
+static int lmdb_snapshot_begin(struct m0_rpc_store *store, struct m0_rpc_tx *tx)
+{
+	struct m0_store__txn *txn;
+	int rc = m0_store__snapshot_begin(store_of(store)->lst_env, &txn);
+
+	tx->tx_store = store;
+	tx->tx_store_private = rc == 0 ? txn : NULL;
+	return rc;
+}
+
+static void lmdb_snapshot_end(struct m0_rpc_tx *tx)
+{
+	m0_store__snapshot_end(txn_of(tx));
+}
+
 static int lmdb_get(struct m0_rpc_tx *tx, struct m0_rpc_slice key,
 		    struct m0_rpc_slice *ret_value)
 {
@@ -385,6 +400,8 @@ static const struct m0_rpc_store_ops lmdb_ops = {
 	.rso_put = lmdb_put,
 	.rso_del = lmdb_del,
 	.rso_next = lmdb_next,
+	.rso_snapshot_begin = lmdb_snapshot_begin,
+	.rso_snapshot_end = lmdb_snapshot_end,
 };
 
 void m0_rpc_store_lmdb_cfg_init(struct m0_rpc_store_lmdb_cfg *cfg)

@@ -58,7 +58,7 @@ bool m0_store__is_full(int fd);
 /** Makes the names in a directory durable (fsync). */
 int m0_store__dir_sync(const char *dir);
 
-/* env.c: one file. Not locked: one transaction at a time. */
+/* env.c: one file. Not locked: one transaction at a time; snapshots beside it. */
 
 struct m0_store__env;
 struct m0_store__txn;
@@ -77,6 +77,15 @@ int m0_store__txn_begin(struct m0_store__env *env, struct m0_store__txn *within,
 /** @param ret_wrote  optional: were there changes? */
 int  m0_store__txn_commit(struct m0_store__txn *txn, bool *ret_wrote);
 void m0_store__txn_abort(struct m0_store__txn *txn);
+
+/**
+ * Begins what only reads, beside a transaction; any number up to
+ * M0_RPC_SNAPSHOTS_MAX, on any threads. Changes fail with -EACCES.
+ * @retval -EAGAIN, -ENOMEM
+ */
+int  m0_store__snapshot_begin(struct m0_store__env  *env,
+			      struct m0_store__txn **ret);
+void m0_store__snapshot_end(struct m0_store__txn *txn);
 
 int m0_store__get(struct m0_store__txn *txn, struct m0_rpc_slice key,
 		  struct m0_rpc_slice *ret_value);

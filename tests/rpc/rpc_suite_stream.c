@@ -170,6 +170,50 @@ RT_CASE(durable)
 	m0_rpc_store_volatile_fini(&store);
 }
 
+/* What is undone leaves nothing in the store, and the stream goes on, also with
+ * the next server. */
+RT_CASE(undone)
+{
+	struct m0_rpc_store store;
+	struct m0_rpc_slice key;
+	struct m0_rpc_slice value;
+	struct m0_rpc_cfg   cfg;
+	struct m0_rpc_tx    tx;
+	char                addr[CF_ADDR_MAX];
+	uint64_t            number;
+	int                 nr = 0;
+	int                 n;
+
+	CF_EQ(m0_rpc_store_volatile_init(&store, 1 << 20), 0, "store");
+	rt_cfg(&cfg);
+	cfg.rc_store = &store;
+	s = rt_up(0, &cfg);
+	strcpy(addr, s->rtm_addr);
+	m = rt_up(1, NULL);
+	c = rt_client(m, s);
+	for (n = 0; n < 3; ++n) {
+		number = UINT64_C(1) << 32 | (uint64_t)(2 * n + 1);
+		rt_ends(rt_ask(c, RT_APPEND, 1, number), 0, "kept");
+		rt_ends(rt_ask(c, RT_APPEND, 1, RT_UNDONE + number), -EDOM,
+			"undone");
+		if (n == 0)
+			rt_ends(rt_ask(c, RT_APPEND, 1, RT_UNDONE + number),
+				-EDOM, "again");
+		rt_down(s);
+		s = rt_up_at(0, &cfg, addr);
+	}
+	rt_client_end(c);
+	rt_down(s);
+	CF_EQ(m0_rpc_snapshot_begin(&store, &tx), 0, "snapshot");
+	for (key.sl_nr = 0; m0_rpc_tx_next(&tx, key, &key, &value) == 0; ++nr) {
+		memcpy(&number, key.sl_data, sizeof number);
+		CF_TRUE(number < RT_UNDONE, "it was undone");
+	}
+	CF_EQ(nr, 3, "the others");
+	m0_rpc_snapshot_end(&tx);
+	m0_rpc_store_volatile_fini(&store);
+}
+
 static struct m0_rpc_item_type_ops mute_ops;
 static struct m0_rpc_item_type     mute_type = {
 	    .rit_opcode = 220,
@@ -237,6 +281,7 @@ const struct cf_case rpc_suite_stream[] = {
 	{ "a lossy network", lossy },
 	{ "a lossy network, plain", lossy_plain },
 	{ "server dies, its store stays", durable },
+	{ "what is undone", undone },
 	{ "reply not encoded", reply_not_encoded },
 	{ NULL, NULL }
 };

@@ -120,6 +120,10 @@ static void append(struct m0_rpc_item *item, struct m0_rpc_tx *tx)
 	number |= 1;
 	rc = m0_rpc_tx_put(tx, key, value);
 	CF_EQ(rc, 0, "put");
+	if (number >= RT_UNDONE) {
+		m0_rpc_reply_undo(item, -EDOM);
+		return;
+	}
 	log_add(item);
 	echo(item);
 }

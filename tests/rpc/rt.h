@@ -23,6 +23,9 @@ enum {
 	RT_LOG = 65536
 };
 
+/** Numbers from here on are undone by RT_APPEND, and answered with -EDOM. */
+#define RT_UNDONE (UINT64_C(1) << 62)
+
 enum rt_op {
 	/** Answered with its own body. */
 	RT_ECHO = 100,

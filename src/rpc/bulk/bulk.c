@@ -450,14 +450,13 @@ static void spares_make(struct m0_rpc_bulk *rb, uint32_t nr)
 	m0_tl_endfor;
 }
 
-static int store(struct m0_rpc_bulk *rb, const struct m0_rpc_conn *conn,
+/* Offers over `nr` ways. @param item  a request that the offer outlasts. */
+static int offer(struct m0_rpc_bulk *rb, struct m0_rpc_machine *machine,
+		 const struct m0_rpc__way *ways, uint32_t nr,
 		 const struct m0_rpc_item    *item,
 		 struct m0_net_buf_desc_data *to_desc)
 {
-	struct m0_rpc_machine *machine = conn->c_rpc_machine;
-	struct m0_rpc__way     ways[M0_RPC_BULK_WAYS_MAX];
-	uint32_t               nr;
-	int                    rc;
+	int rc;
 
 	M0_PRE(to_desc != NULL);
 	m0_mutex_lock(&rb->rb_mutex);
@@ -466,7 +465,6 @@ static int store(struct m0_rpc_bulk *rb, const struct m0_rpc_conn *conn,
 		return -EBADR;
 	}
 	rb->rb_rc = 0;
-	nr = m0_rpc__conn_ways(conn, ways, ARRAY_SIZE(ways));
 	rc = prepare(rb, machine->rm_tm.ntm_dom);
 	if (rc == 0 && nr > 1)
 		spares_make(rb, nr);
@@ -486,6 +484,17 @@ static int store(struct m0_rpc_bulk *rb, const struct m0_rpc_conn *conn,
 	return rc;
 }
 
+static int store(struct m0_rpc_bulk *rb, const struct m0_rpc_conn *conn,
+		 const struct m0_rpc_item    *item,
+		 struct m0_net_buf_desc_data *to_desc)
+{
+	struct m0_rpc__way ways[M0_RPC_BULK_WAYS_MAX];
+	uint32_t           nr;
+
+	nr = m0_rpc__conn_ways(conn, ways, ARRAY_SIZE(ways));
+	return offer(rb, conn->c_rpc_machine, ways, nr, item, to_desc);
+}
+
 int m0_rpc_bulk_store(struct m0_rpc_bulk *rb, const struct m0_rpc_conn *conn,
 		      struct m0_net_buf_desc_data *to_desc)
 {
@@ -497,6 +506,15 @@ int m0_rpc_bulk_store_for(struct m0_rpc_bulk          *rb,
 			  struct m0_net_buf_desc_data *to_desc)
 {
 	return store(rb, request->ri_session->s_conn, request, to_desc);
+}
+
+int m0_rpc_bulk_store_reply(struct m0_rpc_bulk          *rb,
+			    const struct m0_rpc_item    *request,
+			    struct m0_net_buf_desc_data *to_desc)
+{
+	struct m0_rpc__way way = { m0_rpc__request_tm(request), 0 };
+
+	return offer(rb, request->ri_rmachine, &way, 1, NULL, to_desc);
 }
 
 /* May the buffer be moved as its descriptor says? */

@@ -47,3 +47,22 @@ int m0_rpc_tx_next(struct m0_rpc_tx *tx, struct m0_rpc_slice key,
 	}
 	return tx->tx_store->rst_ops->rso_next(tx, key, ret_key, ret_value);
 }
+
+int m0_rpc_snapshot_begin(struct m0_rpc_store *store, struct m0_rpc_tx *tx)
+{
+	const struct m0_rpc_store_ops *ops = store->rst_ops;
+
+	return ops->rso_snapshot_begin != NULL
+		       ? ops->rso_snapshot_begin(store, tx)
+		       : ops->rso_begin(store, tx);
+}
+
+void m0_rpc_snapshot_end(struct m0_rpc_tx *tx)
+{
+	const struct m0_rpc_store_ops *ops = tx->tx_store->rst_ops;
+
+	if (ops->rso_snapshot_begin != NULL)
+		ops->rso_snapshot_end(tx);
+	else
+		ops->rso_abort(tx);
+}

@@ -285,15 +285,22 @@ void m0_rpc_reply_rc(struct m0_rpc_item *request, int rc)
 		answer(m, request, reply);
 }
 
-/* In a transaction it fails that: what nobody can be told does not happen. */
-static void too_large(struct m0_rpc__machine *m, struct m0_rpc_item *request)
+void m0_rpc_reply_undo(struct m0_rpc_item *request, int rc)
 {
-	if (m0_rpc__il(request)->ril_job == NULL) {
+	M0_PRE(request->ri_state == M0_RPC_ITEM_ACCEPTED);
+	M0_PRE(m0_rpc__il(request)->ril_job != NULL);
+	M0_PRE(rc < 0);
+	m0_rpc__il(request)->ril_status = m0_rpc__status(rc);
+	answered_set(request->ri_rmachine->rm_lib, request);
+}
+
+/* In a transaction it fails that: what nobody can be told does not happen. */
+static void too_large(struct m0_rpc_item *request)
+{
+	if (m0_rpc__il(request)->ril_job == NULL)
 		m0_rpc_reply_rc(request, -EMSGSIZE);
-	} else {
-		m0_rpc__il(request)->ril_status = -EMSGSIZE;
-		answered_set(m, request);
-	}
+	else
+		m0_rpc_reply_undo(request, -EMSGSIZE);
 }
 
 void m0_rpc_reply_post(struct m0_rpc_item *request, struct m0_rpc_item *reply)
@@ -312,7 +319,7 @@ void m0_rpc_reply_post(struct m0_rpc_item *request, struct m0_rpc_item *reply)
 	if (m0_rpc__wire_item_size(il->ril_payload) >
 	    max - M0_RPC_WIRE_PACKET_BYTES) {
 		m0_rpc_item_put(reply);
-		too_large(m, request);
+		too_large(request);
 		return;
 	}
 	m0_rpc__item_prepare(m, reply);
