@@ -431,15 +431,19 @@ static int file_make(const char *dir, const char *path,
 	struct m0_rpc_store_lmdb_cfg synced = *cfg;
 	struct m0_store__env        *env;
 	char                         fresh[4096 + 4];
+	char                         lock[4096 + 9];
 	int                          rc;
 
 	(void)snprintf(fresh, sizeof fresh, "%s.new", path);
+	(void)snprintf(lock, sizeof lock, "%s.new-lock", path);
 	if (unlink(fresh) != 0 && errno != ENOENT)
 		return -errno;
 	synced.rlc_sync = M0_RPC_STORE_SYNC_COMMIT;
 	rc = m0_store__env_open(&env, fresh, &synced, true);
-	if (rc == 0) {
+	if (rc == 0)
 		m0_store__env_close(env);
+	(void)unlink(lock);
+	if (rc == 0) {
 		rc = rename(fresh, path) == 0 ? m0_store__dir_sync(dir)
 					      : -errno;
 	}

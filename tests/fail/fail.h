@@ -36,6 +36,7 @@ extern const struct fail_story fail_net_stories[];
 extern const struct fail_story fail_lnet_stories[];
 extern const struct fail_story fail_rpc_stories[];
 extern const struct fail_story fail_calls_stories[];
+extern const struct fail_story fail_easy_stories[];
 
 /** Tells it as often as it takes. */
 void fail_each(const struct fail_story *story);

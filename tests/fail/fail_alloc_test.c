@@ -59,6 +59,13 @@ static void rpc_calls_without_memory(void **state)
 	stories_tell(fail_calls_stories);
 }
 
+/* Services and clients in few calls. */
+static void easy_without_memory(void **state)
+{
+	(void)state;
+	stories_tell(fail_easy_stories);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -67,6 +74,7 @@ int main(void)
 		cmocka_unit_test(lnet_without_memory),
 		cmocka_unit_test(rpc_without_memory),
 		cmocka_unit_test(rpc_calls_without_memory),
+		cmocka_unit_test(easy_without_memory),
 	};
 
 	return cmocka_run_group_tests(tests, library_up, library_down);

@@ -170,8 +170,8 @@ RT_CASE(durable)
 	m0_rpc_store_volatile_fini(&store);
 }
 
-/* What is undone leaves nothing in the store, and the stream goes on, also with
- * the next server. */
+/* An update that is undone leaves nothing in the store, and the stream goes on,
+ * also with the next server. */
 RT_CASE(undone)
 {
 	struct m0_rpc_store store;
@@ -281,7 +281,7 @@ const struct cf_case rpc_suite_stream[] = {
 	{ "a lossy network", lossy },
 	{ "a lossy network, plain", lossy_plain },
 	{ "server dies, its store stays", durable },
-	{ "what is undone", undone },
+	{ "an update is undone", undone },
 	{ "reply not encoded", reply_not_encoded },
 	{ NULL, NULL }
 };

@@ -3,7 +3,6 @@
  * Cases that every store passes, on the row that the argument names.
  *   store_suite ROW
  */
-#include "ss.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,74 +13,10 @@
 
 #include <cmocka.h>
 
-static const struct ss_row *row;
-static struct m0_rpc_store *store;
+#include "ss_tx.h"
 
-/* --------------------------------------------------------------- helpers -- */
-
-static const struct m0_rpc_store_ops *ops(void)
-{
-	return store->rst_ops;
-}
-
-static struct m0_rpc_slice slice(const void *data, size_t nr)
-{
-	return (struct m0_rpc_slice){ data, nr };
-}
-
-static struct m0_rpc_slice text(const char *str)
-{
-	return slice(str, strlen(str));
-}
-
-static struct m0_rpc_tx begin(void)
-{
-	struct m0_rpc_tx tx;
-
-	assert_int_equal(ops()->rso_begin(store, &tx), 0);
-	return tx;
-}
-
-static void commit(struct m0_rpc_tx *tx)
-{
-	assert_int_equal(ops()->rso_commit(tx), 0);
-}
-
-static void put(struct m0_rpc_tx *tx, const char *key, const char *value)
-{
-	assert_int_equal(ops()->rso_put(tx, text(key), text(value)), 0);
-}
-
-static void del(struct m0_rpc_tx *tx, const char *key)
-{
-	assert_int_equal(ops()->rso_del(tx, text(key)), 0);
-}
-
-/** @param value  NULL: there is none. */
-static void has(struct m0_rpc_tx *tx, const char *key, const char *value)
-{
-	struct m0_rpc_slice got;
-	int                 rc = ops()->rso_get(tx, text(key), &got);
-
-	if (value == NULL) {
-		assert_int_equal(rc, -ENOENT);
-		return;
-	}
-	assert_int_equal(rc, 0);
-	assert_int_equal(got.sl_nr, strlen(value));
-	assert_memory_equal(got.sl_data, value, got.sl_nr);
-}
-
-static unsigned keys_nr(struct m0_rpc_tx *tx)
-{
-	struct m0_rpc_slice key = { "", 0 };
-	struct m0_rpc_slice value;
-	unsigned            nr = 0;
-
-	while (ops()->rso_next(tx, key, &key, &value) == 0)
-		++nr;
-	return nr;
-}
+const struct ss_row *row;
+struct m0_rpc_store *store;
 
 static int up(void **state)
 {
@@ -760,76 +695,6 @@ static void restarts_in_a_row_add_up(void **state)
 		if (row->row_restart != NULL)
 			store = row->row_restart();
 	}
-}
-
-/* ------------------------------------------------------------- snapshots -- */
-
-static struct m0_rpc_tx snapshot(void)
-{
-	struct m0_rpc_tx tx;
-
-	assert_int_equal(m0_rpc_snapshot_begin(store, &tx), 0);
-	return tx;
-}
-
-static void changed_beside(struct m0_rpc_tx *old, struct m0_rpc_slice value)
-{
-	struct m0_rpc_tx tx = begin();
-	struct m0_rpc_tx now;
-
-	put(&tx, "a", "2");
-	put(&tx, "b", "2");
-	commit(&tx);
-	has(old, "a", "1");
-	has(old, "b", NULL);
-	assert_memory_equal(value.sl_data, "1", 1);
-	assert_int_equal(keys_nr(old), 1);
-	now = snapshot();
-	has(&now, "a", "2");
-	m0_rpc_snapshot_end(&now);
-	assert_int_equal(m0_rpc_tx_put(old, text("c"), text("3")), -EACCES);
-	assert_int_equal(m0_rpc_tx_del(old, text("a")), -EACCES);
-}
-
-static void snapshot_shows_what_was_committed_before(void **state)
-{
-	struct m0_rpc_tx    tx = begin();
-	struct m0_rpc_slice value;
-
-	(void)state;
-	put(&tx, "a", "1");
-	commit(&tx);
-	tx = snapshot();
-	has(&tx, "a", "1");
-	assert_int_equal(m0_rpc_tx_get(&tx, text("a"), &value), 0);
-	if (ops()->rso_snapshot_begin != NULL)
-		changed_beside(&tx, value);
-	m0_rpc_snapshot_end(&tx);
-	tx = snapshot();
-	has(&tx, "c", NULL);
-	assert_int_equal(keys_nr(&tx), ops()->rso_snapshot_begin ? 2 : 1);
-	m0_rpc_snapshot_end(&tx);
-}
-
-static void snapshots_are_bounded(void **state)
-{
-	struct m0_rpc_tx *tx;
-	unsigned          nr;
-
-	(void)state;
-	if (ops()->rso_snapshot_begin == NULL)
-		return;
-	tx = calloc(M0_RPC_SNAPSHOTS_MAX + 8, sizeof *tx);
-	for (nr = 0; nr < M0_RPC_SNAPSHOTS_MAX + 8; ++nr)
-		if (m0_rpc_snapshot_begin(store, &tx[nr]) != 0)
-			break;
-	assert_in_range(nr, M0_RPC_SNAPSHOTS_MAX, M0_RPC_SNAPSHOTS_MAX + 7);
-	assert_int_equal(m0_rpc_snapshot_begin(store, &tx[nr]), -EAGAIN);
-	while (nr > 0)
-		m0_rpc_snapshot_end(&tx[--nr]);
-	tx[0] = snapshot();
-	m0_rpc_snapshot_end(&tx[0]);
-	free(tx);
 }
 
 #define CASE(name)       cmocka_unit_test_setup_teardown(name, up, down)

@@ -46,7 +46,7 @@ static void note_answered(struct m0_rpc__note       *note,
 
 	M0_PRE(m0_rpc__is_note(&note->rno_item));
 	note->rno_done = NULL;
-	/* It has left, whether or not its packet's event has come. */
+	/* The note has left, even if the event of its packet is still due. */
 	if (m0_rpc__item_answered(&note->rno_item))
 		m0_rpc__item_end(&note->rno_item, 0, NULL);
 	if (done != NULL)

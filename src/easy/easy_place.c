@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
+/** Places: the text of m0_easy_open(), and the nodes that it asks for. */
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "easy/easy_internal.h"
+#include "m0/lnet.h"
+#include "m0/lnet_info.h"
+#include "m0/mem.h"
+#include "m0/xlnet.h"
+
+enum {
+	NETWORKS_MAX = 512,
+	PEER_CREDITS = 64
+};
+
+/** A node that places with equal networks and port share. Under nodes_lock. */
+struct easy_node {
+	struct m0_list_link eno_link;
+	struct m0_lnet     *eno_lnet;
+	uint32_t            eno_users_nr;
+	uint16_t            eno_port;
+	char                eno_networks[NETWORKS_MAX];
+};
+
+/** The parts of a text. */
+struct text {
+	bool     txt_is_mem;
+	char     txt_networks[NETWORKS_MAX];
+	uint16_t txt_port;
+	/** "": not given. */
+	char txt_addr[M0_RPC_ADDR_MAX];
+};
+
+/* Held while a node is opened or closed. */
+static struct m0_mutex nodes_lock = M0_MUTEX_SINIT(&nodes_lock);
+static struct m0_list  nodes = { { &nodes.l_head, &nodes.l_head } };
+
+static __attribute__((__format__(printf, 3, 4))) int wrong(char *why, int rc,
+							   const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	(void)vsnprintf(why, M0_EASY_WHY_BYTES, fmt, args);
+	va_end(args);
+	return rc;
+}
+
+/* --------------------------------------------------------------- the text -- */
+
+static int addr_take(struct text *ret, const char *text, char *why)
+{
+	size_t nr = strlen(text);
+
+	if (nr >= sizeof ret->txt_addr)
+		return wrong(why, -EINVAL, "the address \"%.64s...\" is longer than %d bytes",
+			     text, (int)sizeof ret->txt_addr - 1);
+	memcpy(ret->txt_addr, text, nr + 1);
+	return 0;
+}
+
+/* The networks end at a '/' or ':' outside of parentheses. */
+static size_t networks_nr(const char *text)
+{
+	int    depth = 0;
+	size_t nr;
+
+	for (nr = 0; text[nr] != 0; ++nr) {
+		if (text[nr] == '(')
+			++depth;
+		else if (text[nr] == ')')
+			--depth;
+		else if (depth == 0 && M0_IN(text[nr], ('/', ':')))
+			break;
+	}
+	return nr;
+}
+
+static int number_take(uint16_t *ret, const char **text, char *why,
+		       const char *what)
+{
+	const char *at = *text;
+	uint32_t    nr = 0;
+
+	for (; *at >= '0' && *at <= '9' && nr <= UINT16_MAX; ++at)
+		nr = nr * 10 + (uint32_t)(*at - '0');
+	if (at == *text || nr == 0 || nr > UINT16_MAX ||
+	    !M0_IN(*at, ('\0', ':')))
+		return wrong(why, -EINVAL,
+			     "%s \"%.64s\": a TCP port from 1 to 65535 is accepted",
+			     what, *text);
+	*ret = (uint16_t)nr;
+	*text = at;
+	return 0;
+}
+
+static int lnet_take(struct text *ret, const char *text, char *why)
+{
+	size_t nr;
+	int    rc = 0;
+
+	if (*text == ':') {
+		++text;
+		nr = networks_nr(text);
+		if (nr >= sizeof ret->txt_networks)
+			return wrong(why, -EINVAL,
+				     "the networks are longer than %d bytes",
+				     NETWORKS_MAX - 1);
+		memcpy(ret->txt_networks, text, nr);
+		text += nr;
+	}
+	if (*text == '/') {
+		++text;
+		rc = number_take(&ret->txt_port, &text, why, "port");
+	}
+	if (rc == 0 && *text == ':')
+		rc = addr_take(ret, text + 1, why);
+	return rc;
+}
+
+static int text_parse(struct text *ret, const char *text, char *why)
+{
+	M0_SET0(ret);
+	if (text == NULL)
+		text = "lnet";
+	if (strncmp(text, "mem:", 4) == 0) {
+		ret->txt_is_mem = true;
+		return addr_take(ret, text + 4, why);
+	}
+	if (strncmp(text, "lnet", 4) == 0 && M0_IN(text[4], ('\0', ':', '/')))
+		return lnet_take(ret, text + 4, why);
+	return wrong(why, -EINVAL,
+		     "the place \"%.64s\": lnet:NETWORKS[/PORT][:ADDRESS], "
+		     "lnet[/PORT][:ADDRESS] and mem:ADDRESS are accepted",
+		     text);
+}
+
+/* ------------------------------------------------------------------ nodes -- */
+
+static int env_take(struct text *text, char *why)
+{
+	const char *port = m0_os_env("M0_LNET_PORT");
+	const char *nets = m0_os_env("M0_LNET");
+
+	if (text->txt_networks[0] == 0 && nets != NULL) {
+		if (strlen(nets) >= sizeof text->txt_networks)
+			return wrong(why, -EINVAL, "$M0_LNET is longer than %d bytes",
+				     NETWORKS_MAX - 1);
+		strcpy(text->txt_networks, nets);
+	}
+	return text->txt_port != 0 || port == NULL || *port == 0
+		       ? 0
+		       : number_take(&text->txt_port, &port, why,
+				     "$M0_LNET_PORT");
+}
+
+static int cfg_make(struct m0_lnet_cfg *cfg, const struct text *text, char *why)
+{
+	const char *nets = text->txt_networks;
+	bool        attaches = strncmp(nets, "attach", 6) == 0 &&
+			M0_IN(nets[6], ('\0', ':'));
+
+	m0_lnet_cfg_default(cfg);
+	cfg->lc_peer_credits = PEER_CREDITS;
+	/* From any port, so that nobody needs a privilege. */
+	cfg->lc_accept = M0_LNET_ACCEPT_ALL;
+	cfg->lc_src_port_max = 0;
+	cfg->lc_src_port_min = 0;
+	if (text->txt_port != 0)
+		cfg->lc_port = text->txt_port;
+	return *nets == 0 || attaches ? 0
+				      : m0_lnet_cfg_networks(cfg, nets, why);
+}
+
+static int node_open(struct easy_node *node, const struct text *text, char *why)
+{
+	struct m0_lnet_cfg *cfg;
+	int                 rc;
+
+	M0_ALLOC_PTR(cfg);
+	if (cfg == NULL)
+		return wrong(why, -ENOMEM, "no memory");
+	rc = cfg_make(cfg, text, why) ?: m0_lnet_open(&node->eno_lnet, cfg, why);
+	m0_free(cfg);
+	if (rc != 0)
+		return rc;
+	rc = m0_net_lnet_use(node->eno_lnet);
+	if (rc != 0) {
+		m0_lnet_close(node->eno_lnet);
+		return wrong(why, rc, "no memory");
+	}
+	return 0;
+}
+
+static struct easy_node *node_find(const struct text *text)
+{
+	struct easy_node *node;
+
+	m0_list_for_each_entry(&nodes, node, struct easy_node, eno_link) {
+		if (node->eno_port == text->txt_port &&
+		    strcmp(node->eno_networks, text->txt_networks) == 0)
+			return node;
+	}
+	return NULL;
+}
+
+static int node_take(struct easy_node **ret, const struct text *text, char *why)
+{
+	struct easy_node *node;
+	int               rc = 0;
+
+	m0_mutex_lock(&nodes_lock);
+	node = node_find(text);
+	if (node != NULL) {
+		++node->eno_users_nr;
+	} else if (M0_ALLOC_PTR(node) == NULL) {
+		rc = wrong(why, -ENOMEM, "no memory");
+	} else {
+		node->eno_port = text->txt_port;
+		node->eno_users_nr = 1;
+		strcpy(node->eno_networks, text->txt_networks);
+		rc = node_open(node, text, why);
+		if (rc == 0)
+			m0_list_add(&nodes, &node->eno_link);
+		else
+			m0_free(node);
+	}
+	m0_mutex_unlock(&nodes_lock);
+	*ret = node;
+	return rc;
+}
+
+static void node_put(struct easy_node *node)
+{
+	m0_mutex_lock(&nodes_lock);
+	if (--node->eno_users_nr == 0) {
+		m0_list_del(&node->eno_link);
+		(void)m0_net_lnet_unuse(node->eno_lnet);
+		m0_lnet_close(node->eno_lnet);
+		m0_free(node);
+	}
+	m0_mutex_unlock(&nodes_lock);
+}
+
+/* -------------------------------------------------------------- addresses -- */
+
+/* The NID of the first network but lo. */
+static int own_nid(struct m0_lnet *lnet, char nid[M0_LNET_NIDSTR_SIZE], char *why)
+{
+	struct m0_lnet_info *info;
+	unsigned             i;
+	int                  rc = m0_lnet_info_get(lnet, &info);
+
+	if (rc != 0)
+		return wrong(why, rc, "the node has ended");
+	rc = -EADDRNOTAVAIL;
+	for (i = 0; rc != 0 && i < info->li_nis_nr; ++i) {
+		if (m0_lnet_nid_is_lo(&info->li_nis[i].nii_nid))
+			continue;
+		(void)m0_lnet_nid_print(&info->li_nis[i].nii_nid, nid,
+					M0_LNET_NIDSTR_SIZE);
+		rc = 0;
+	}
+	m0_lnet_info_free(info);
+	return rc == 0 ? 0 : wrong(why, rc, "the node has no network but lo");
+}
+
+static int own_set(struct easy_place *place, const struct text *text,
+		   bool is_service, char *why)
+{
+	char nid[M0_LNET_NIDSTR_SIZE];
+	int  rc = own_nid(place->epl_node->eno_lnet, nid, why);
+
+	if (rc != 0)
+		return rc;
+	if (!is_service)
+		(void)snprintf(place->epl_own, sizeof place->epl_own,
+			       "%s:12345:40:*", nid);
+	else if (snprintf(place->epl_own, sizeof place->epl_own, "%s:%s", nid,
+			  text->txt_addr[0] == 0 ? "12345:40:1"
+						: text->txt_addr) >=
+		 (int)sizeof place->epl_own)
+		return wrong(why, -EINVAL, "the address is too long");
+	return 0;
+}
+
+/* A NID alone stands for the default service there. */
+static int service_set(struct easy_place *place, const struct text *text,
+		       char *why)
+{
+	struct m0_lnet_nid nid;
+	const char        *tail = "";
+
+	if (text->txt_addr[0] == 0)
+		return wrong(why, -EINVAL,
+			     "a client's place has the address of its service, "
+			     "for example lnet:tcp(eth0):10.0.0.1@tcp");
+	if (!text->txt_is_mem && m0_lnet_nid_parse(&nid, text->txt_addr) == 0)
+		tail = ":12345:40:1";
+	if (snprintf(place->epl_service, sizeof place->epl_service, "%s%s",
+		     text->txt_addr, tail) >= (int)sizeof place->epl_service)
+		return wrong(why, -EINVAL, "the address is too long");
+	return 0;
+}
+
+int m0_easy__place_open(struct easy_place *place, const char *place_text,
+			bool is_service, char *why)
+{
+	struct text text;
+	int         rc = text_parse(&text, place_text, why);
+
+	M0_SET0(place);
+	if (rc == 0 && !is_service)
+		rc = service_set(place, &text, why);
+	if (rc == 0 && text.txt_is_mem) {
+		place->epl_xprt = &m0_net_bulk_mem_xprt;
+		if (is_service)
+			strcpy(place->epl_own, text.txt_addr);
+		return 0;
+	}
+	rc = rc ?: env_take(&text, why);
+	rc = rc ?: node_take(&place->epl_node, &text, why);
+	if (rc != 0)
+		return rc;
+	place->epl_xprt = &m0_net_lnet_xprt;
+	rc = own_set(place, &text, is_service, why);
+	if (rc != 0)
+		m0_easy__place_close(place);
+	return rc;
+}
+
+void m0_easy__place_close(struct easy_place *place)
+{
+	if (place->epl_node != NULL)
+		node_put(place->epl_node);
+	place->epl_node = NULL;
+}

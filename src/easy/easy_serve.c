@@ -1,0 +1,461 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
+/**
+ * The service: requests that come, their data, and results.
+ *
+ * An update is taken on the RPC machine's thread; when its data is here it runs
+ * in a transaction. A query runs on a thread of the pool, in a snapshot, which
+ * stays open until a large result was fetched from it.
+ */
+#include "easy/easy_internal.h"
+
+/** An update, until its last reference is put. */
+struct easy_update {
+	struct m0_rpc_bulk       eup_bulk;
+	struct m0_easy          *eup_easy;
+	struct m0_rpc_item      *eup_item;
+	const struct m0_easy_op *eup_op;
+	struct easy_body         eup_body;
+	/** Memory that its data has come to. */
+	void *eup_memory;
+	void (*eup_free)(struct m0_rpc_raw *raw);
+};
+
+/** A query, until its result was fetched. */
+struct easy_query {
+	struct m0_rpc_bulk   eqy_bulk;
+	struct m0_list_link  eqy_link;
+	struct m0_easy      *eqy_easy;
+	struct m0_easy_reply eqy_reply;
+	struct m0_rpc_tx     eqy_tx;
+	bool                 eqy_in_tx;
+	/** A copy of the result, from a store without snapshots. */
+	void *eqy_copy;
+};
+
+static struct m0_easy *easy_of(const struct m0_rpc_machine *machine)
+{
+	return machine->rm_app_private;
+}
+
+static const struct m0_easy_op *op_find(const struct m0_easy *easy,
+					uint32_t              opcode)
+{
+	uint32_t i;
+
+	for (i = 0; i < easy->eas_cfg.en_ops_nr; ++i)
+		if (easy->eas_cfg.en_ops[i].eo_opcode == opcode)
+			return &easy->eas_cfg.en_ops[i];
+	return NULL;
+}
+
+/** Decodes a request and finds its operation. */
+static int request_open(struct m0_easy *easy, struct m0_rpc_item *item,
+			enum m0_easy_kind kind, struct easy_body *body,
+			const struct m0_easy_op **op)
+{
+	const struct m0_rpc_raw *raw = m0_rpc_raw_of(item);
+	int rc = m0_easy__body_get(body, raw->rr_data, raw->rr_nr);
+
+	if (rc != 0)
+		return rc;
+	*op = op_find(easy, body->eb_opcode);
+	if (*op == NULL)
+		return -ENOSYS;
+	return (*op)->eo_kind == kind ? 0 : -EPROTO;
+}
+
+static int memory_take(struct m0_easy *easy, void **ret, m0_bcount_t nr)
+{
+	uint64_t all =
+		__atomic_add_fetch(&easy->eas_memory, nr, __ATOMIC_RELAXED);
+
+	*ret = NULL;
+	if (all <= easy->eas_cfg.en_memory_max)
+		*ret = m0_alloc(nr);
+	if (*ret == NULL)
+		(void)__atomic_sub_fetch(&easy->eas_memory, nr,
+					 __ATOMIC_RELAXED);
+	return *ret == NULL ? -ENOBUFS : 0;
+}
+
+static void memory_free(struct m0_easy *easy, void *memory, m0_bcount_t nr)
+{
+	if (memory == NULL)
+		return;
+	m0_free(memory);
+	(void)__atomic_sub_fetch(&easy->eas_memory, nr, __ATOMIC_RELAXED);
+}
+
+/* A handler's error, in the range that a reply has. */
+static int handle(struct m0_easy *easy, const struct m0_easy_op *op,
+		  const struct easy_body *body, struct m0_rpc_item *item,
+		  struct m0_rpc_tx *tx, struct m0_easy_reply *reply)
+{
+	struct m0_easy_request request = {
+		.erq_opcode = body->eb_opcode,
+		.erq_args = body->eb_args,
+		.erq_data = body->eb_data,
+		.erq_tx = tx,
+		.erq_client = m0_rpc_request_client(item),
+	};
+	int rc;
+
+	*reply = (struct m0_easy_reply){ .ep_free = NULL };
+	rc = op->eo_handler(easy->eas_cfg.en_ctx, &request, reply);
+	if (rc == 0 && reply->ep_data.sl_nr > M0_EASY_DATA_MAX)
+		return -EMSGSIZE;
+	return rc > 0 || rc < -4095 ? -EPROTO : rc;
+}
+
+static void reply_release(struct m0_easy_reply *reply)
+{
+	if (reply->ep_free != NULL)
+		reply->ep_free(reply->ep_data.sl_data);
+	reply->ep_free = NULL;
+}
+
+/* A result item; NULL: no memory. */
+static struct m0_rpc_item *result_make(const struct easy_body *body)
+{
+	m0_bcount_t        nr = m0_easy__body_size(body);
+	void              *bytes = m0_alloc(nr);
+	struct m0_rpc_raw *raw = NULL;
+
+	if (bytes != NULL) {
+		m0_easy__body_put(bytes, body);
+		raw = m0_rpc_raw_new(&m0_easy__result, bytes, nr);
+	}
+	m0_free(bytes);
+	return raw == NULL ? NULL : &raw->rr_item;
+}
+
+static struct m0_rpc_item *result_inline(struct m0_rpc_slice data)
+{
+	struct easy_body body = { .eb_data = data, .eb_data_nr = data.sl_nr };
+
+	return result_make(&body);
+}
+
+/* ---------------------------------------------------------------- updates -- */
+
+static void update_free(struct m0_rpc_raw *raw)
+{
+	struct easy_update *up = raw->rr_item.ri_app_private;
+
+	raw->rr_free = up->eup_free;
+	m0_rpc_bulk_fini(&up->eup_bulk);
+	memory_free(up->eup_easy, up->eup_memory, up->eup_body.eb_data_nr);
+	m0_free(up->eup_body.eb_descs);
+	m0_free(up);
+	raw->rr_free(raw);
+}
+
+static void update_run(struct m0_rpc_item *item, struct m0_rpc_tx *tx)
+{
+	struct easy_update  *up = item->ri_app_private;
+	struct m0_easy_reply reply;
+	struct m0_rpc_item  *result = NULL;
+	int rc = handle(up->eup_easy, up->eup_op, &up->eup_body, item, tx,
+			&reply);
+
+	if (rc == 0) {
+		result = result_inline(reply.ep_data);
+		rc = result == NULL ? -ENOMEM : 0;
+	}
+	reply_release(&reply);
+	if (rc == 0)
+		m0_rpc_reply_post(item, result);
+	else
+		m0_rpc_reply_undo(item, rc);
+}
+
+/* Without its data an update was not executed: if the network, or the end of
+ * this service, is why, the client calls again. */
+static int moved_rc(int rc)
+{
+	return M0_IN(rc, (-EINVAL, -EPERM, -EPROTO, -EMSGSIZE)) ? rc : -ENOBUFS;
+}
+
+/* The data is here, or will not come. */
+static void update_moved(struct m0_rpc_bulk *rb)
+{
+	struct easy_update *up = container_of(rb, struct easy_update, eup_bulk);
+	struct m0_rpc_item *item = up->eup_item;
+
+	if (rb->rb_rc == 0)
+		m0_rpc_update_post(item, update_run);
+	else
+		m0_rpc_reply_rc(item, moved_rc(rb->rb_rc));
+	m0_rpc_item_put(item);
+}
+
+static m0_time_t left_ns(const struct m0_rpc_item *item)
+{
+	m0_time_t now = m0_time_now();
+
+	return item->ri_remote_expires > now ? item->ri_remote_expires - now
+					     : 1;
+}
+
+/* The reference that the move has is put by update_moved(). */
+static int update_move(struct easy_update *up)
+{
+	struct easy_body *body = &up->eup_body;
+	m0_bcount_t       nr = body->eb_data_nr;
+	struct m0_bufvec  memory;
+	int               rc;
+
+	rc = memory_take(up->eup_easy, &up->eup_memory, nr);
+	if (rc != 0)
+		return rc;
+	body->eb_data = (struct m0_rpc_slice){ up->eup_memory, nr };
+	memory = (struct m0_bufvec)M0_BUFVEC_INIT_BUF(&up->eup_memory, &nr);
+	rc = m0_rpc_bulk_add_as(&up->eup_bulk, &memory, &up->eup_easy->eas_dom,
+				body->eb_descs, body->eb_descs_nr);
+	if (rc != 0)
+		return rc;
+	m0_rpc_bulk_qtype(&up->eup_bulk, M0_NET_QT_ACTIVE_BULK_RECV);
+	up->eup_bulk.rb_done = update_moved;
+	up->eup_bulk.rb_timeout_ns = left_ns(up->eup_item);
+	m0_rpc_item_get(up->eup_item);
+	rc = m0_rpc_bulk_load_for(&up->eup_bulk, up->eup_item, body->eb_descs);
+	if (rc != 0)
+		m0_rpc_item_put(up->eup_item);
+	return rc;
+}
+
+void m0_easy__update_deliver(struct m0_rpc_machine *machine,
+			     struct m0_rpc_item    *item)
+{
+	struct m0_rpc_raw  *raw = m0_rpc_raw_of(item);
+	struct easy_update *up;
+	int                 rc;
+
+	M0_ALLOC_PTR(up);
+	if (up == NULL) {
+		m0_rpc_reply_rc(item, -ENOBUFS);
+		return;
+	}
+	m0_rpc_bulk_init(&up->eup_bulk);
+	up->eup_easy = easy_of(machine);
+	up->eup_item = item;
+	up->eup_free = raw->rr_free;
+	raw->rr_free = update_free;
+	item->ri_app_private = up;
+	rc = request_open(up->eup_easy, item, M0_EASY_UPDATE, &up->eup_body,
+			  &up->eup_op);
+	if (rc != 0)
+		m0_rpc_reply_rc(item, rc);
+	else if (up->eup_body.eb_descs_nr == 0)
+		m0_rpc_update_post(item, update_run);
+	else if ((rc = update_move(up)) != 0)
+		m0_rpc_reply_rc(item, moved_rc(rc));
+}
+
+/* ---------------------------------------------------------------- queries -- */
+
+static void query_leave_tx(struct easy_query *query)
+{
+	if (query->eqy_in_tx)
+		m0_rpc_snapshot_end(&query->eqy_tx);
+	query->eqy_in_tx = false;
+}
+
+static void query_free(struct easy_query *query)
+{
+	reply_release(&query->eqy_reply);
+	query_leave_tx(query);
+	memory_free(query->eqy_easy, query->eqy_copy,
+		    query->eqy_reply.ep_data.sl_nr);
+	m0_rpc_bulk_fini(&query->eqy_bulk);
+	m0_list_link_fini(&query->eqy_link);
+	m0_free(query);
+}
+
+/* The result was fetched, or is offered no more. */
+static void query_fetched(struct m0_rpc_bulk *rb)
+{
+	struct easy_query *query =
+		container_of(rb, struct easy_query, eqy_bulk);
+	struct m0_easy *easy = query->eqy_easy;
+
+	m0_mutex_lock(&easy->eas_lock);
+	m0_list_del(&query->eqy_link);
+	query_free(query);
+	m0_semaphore_up(&easy->eas_idle);
+	m0_mutex_unlock(&easy->eas_lock);
+}
+
+/* A store without snapshots would have everybody wait until it is fetched. */
+static int query_copy(struct easy_query *query)
+{
+	struct m0_rpc_slice data = query->eqy_reply.ep_data;
+	int                 rc;
+
+	/* The memory belongs to the handler, not to the store. */
+	if (query->eqy_reply.ep_free != NULL) {
+		query_leave_tx(query);
+		return 0;
+	}
+	if (query->eqy_easy->eas_store->rst_ops->rso_snapshot_begin != NULL)
+		return 0;
+	rc = memory_take(query->eqy_easy, &query->eqy_copy, data.sl_nr);
+	if (rc != 0)
+		return rc;
+	memcpy(query->eqy_copy, data.sl_data, data.sl_nr);
+	query->eqy_reply.ep_data.sl_data = query->eqy_copy;
+	query_leave_tx(query);
+	return 0;
+}
+
+static int query_bufs_add(struct easy_query *query, struct easy_body *body)
+{
+	struct m0_rpc_slice data = query->eqy_reply.ep_data;
+	void               *at = (void *)(uintptr_t)data.sl_data;
+	m0_bcount_t         nr = data.sl_nr;
+	struct m0_bufvec    memory = M0_BUFVEC_INIT_BUF(&at, &nr);
+	int                 bufs_nr = m0_rpc_bulk_add(&query->eqy_bulk, &memory,
+						      &query->eqy_easy->eas_dom);
+	int                 rc;
+
+	if (bufs_nr < 0)
+		return bufs_nr;
+	m0_rpc_bulk_qtype(&query->eqy_bulk, M0_NET_QT_PASSIVE_BULK_SEND);
+	body->eb_data_nr = data.sl_nr;
+	rc = m0_easy__descs_alloc(body, (uint32_t)bufs_nr);
+	if (rc != 0)
+		m0_rpc_bulk_buflist_empty(&query->eqy_bulk);
+	return rc;
+}
+
+static int offers_add(struct easy_query *query)
+{
+	struct m0_easy *easy = query->eqy_easy;
+	int             rc = -ESHUTDOWN;
+
+	m0_mutex_lock(&easy->eas_lock);
+	if (!easy->eas_closing) {
+		m0_list_add_tail(&easy->eas_offers, &query->eqy_link);
+		rc = 0;
+	}
+	m0_mutex_unlock(&easy->eas_lock);
+	return rc;
+}
+
+static void offers_del(struct easy_query *query)
+{
+	m0_mutex_lock(&query->eqy_easy->eas_lock);
+	m0_list_del(&query->eqy_link);
+	m0_semaphore_up(&query->eqy_easy->eas_idle);
+	m0_mutex_unlock(&query->eqy_easy->eas_lock);
+}
+
+/*
+ * Offers the result. After 0 the query is query_fetched()'s, which may have
+ * freed it already: the descriptors are the caller's.
+ */
+static int query_offer(struct easy_query *query, struct m0_rpc_item *item,
+		       struct easy_body *body)
+{
+	int rc = query_copy(query) ?: query_bufs_add(query, body);
+
+	if (rc != 0)
+		return rc;
+	query->eqy_bulk.rb_done = query_fetched;
+	query->eqy_bulk.rb_timeout_ns = left_ns(item);
+	rc = offers_add(query);
+	if (rc != 0) {
+		m0_rpc_bulk_buflist_empty(&query->eqy_bulk);
+		return rc;
+	}
+	rc = m0_rpc_bulk_store_reply(&query->eqy_bulk, item, body->eb_descs);
+	if (rc != 0) {
+		(void)m0_rpc_bulk_wait(&query->eqy_bulk);
+		offers_del(query);
+	}
+	return rc;
+}
+
+/* Answers with the result. @return true  the query is not ours any more. */
+static bool query_answer(struct easy_query *query, struct m0_rpc_item *item)
+{
+	struct m0_rpc_slice data = query->eqy_reply.ep_data;
+	struct easy_body    body = { .eb_data = data, .eb_data_nr = data.sl_nr };
+	struct m0_rpc_item *result = NULL;
+	bool                offered = false;
+	int                 rc = 0;
+
+	if (m0_easy__body_size(&body) > query->eqy_easy->eas_body_max) {
+		rc = query_offer(query, item, &body);
+		offered = rc == 0;
+	}
+	if (rc == 0) {
+		result = result_make(&body);
+		rc = result == NULL ? -ENOBUFS : 0;
+	}
+	if (!offered)
+		body.eb_descs_nr = 0;
+	m0_easy__descs_free(&body);
+	if (rc == 0)
+		m0_rpc_reply_post(item, result);
+	else
+		m0_rpc_reply_rc(item, rc);
+	return offered;
+}
+
+static int query_run(struct easy_query *query, struct m0_rpc_item *item)
+{
+	struct m0_easy          *easy = query->eqy_easy;
+	const struct m0_easy_op *op;
+	struct easy_body         body;
+	int rc = request_open(easy, item, M0_EASY_QUERY, &body, &op);
+
+	if (rc != 0)
+		return rc;
+	/* The data of a query is in its item. */
+	if (body.eb_descs_nr > 0) {
+		m0_free(body.eb_descs);
+		return -EPROTO;
+	}
+	rc = m0_rpc_snapshot_begin(easy->eas_store, &query->eqy_tx);
+	if (rc != 0)
+		return rc == -EAGAIN || rc == -ENOMEM ? -ENOBUFS : rc;
+	query->eqy_in_tx = true;
+	return handle(easy, op, &body, item, &query->eqy_tx,
+		      &query->eqy_reply);
+}
+
+void m0_easy__query_deliver(struct m0_rpc_machine *machine,
+			    struct m0_rpc_item    *item)
+{
+	struct easy_query *query;
+	int                rc;
+
+	M0_ALLOC_PTR(query);
+	if (query == NULL) {
+		m0_rpc_reply_rc(item, -ENOBUFS);
+		return;
+	}
+	m0_rpc_bulk_init(&query->eqy_bulk);
+	m0_list_link_init(&query->eqy_link);
+	query->eqy_easy = easy_of(machine);
+	rc = query_run(query, item);
+	if (rc != 0)
+		m0_rpc_reply_rc(item, rc);
+	else if (query_answer(query, item))
+		return;
+	query_free(query);
+}
+
+void m0_easy__offers_end(struct m0_easy *easy)
+{
+	struct easy_query *query;
+
+	m0_mutex_lock(&easy->eas_lock);
+	easy->eas_closing = true;
+	m0_list_for_each_entry(&easy->eas_offers, query, struct easy_query,
+			       eqy_link)
+		m0_rpc_bulk_store_del(&query->eqy_bulk);
+	m0_mutex_unlock(&easy->eas_lock);
+	m0_easy__drain(easy, &easy->eas_offers);
+}
