@@ -416,6 +416,14 @@ struct m0_lnet_op {
 	uint64_t lo_hdr_data;
 	/** PUT: request an ACK. */
 	bool lo_ack;
+	/**
+	 * The operation may take any path to a Multi-Rail target that knows all NIDs
+	 * of this node: another NI than lo_self, and another NID of the target. Such
+	 * a target must not depend on the source. If the path fails, and another one
+	 * may exist, SEND, ACK or REPLY has -EAGAIN: the operation has not arrived, or
+	 * its answer was lost, and it may be repeated if that does no harm.
+	 */
+	bool lo_spread;
 	/** Range of the MD, at most M0_LNET_MTU bytes; lo_bytes 0: the rest of
 	 * the MD. */
 	m0_bcount_t lo_md_offset;

@@ -65,6 +65,11 @@
  *    peer does not answer, for example because the passive buffer is no longer
  *    queued; or an error of the network.
  *
+ * Rails. Messages leave by the interface of the TM's NID, which is their sender's
+ * address. Pieces of bulk of 1 MiB take any path to a Multi-Rail peer that knows
+ * all NIDs of the node. A piece that is lost with its path is moved again, at most
+ * twice, by another one; -EHOSTUNREACH after that.
+ *
  * A buffer that is cancelled or times out completes at once if it waits or is
  * being filled. If its bytes are in flight to a peer that takes them slowly or
  * not at all, it completes when the bytes have left or when the node declares

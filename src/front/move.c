@@ -110,6 +110,7 @@ static void op_fill(struct m0_lnet *lnet, struct m0_front_op *fop,
 	record->rop_md = fmd->fmd_slot.fsl_index;
 	record->rop_md_gen = fmd->fmd_slot.fsl_gen;
 	record->rop_ack = op->lo_ack;
+	record->rop_spread = op->lo_spread;
 }
 
 /* Takes a slot for an operation on `md`; fro_lock is held. */

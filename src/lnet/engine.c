@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** The engine as a whole: creation, shutdown, steps. */
+#include "lnet/flow/again.h"
 #include "lnet/flow/forward.h"
 #include "lnet/flow/memo.h"
 
@@ -7,6 +8,7 @@ static const struct m0_lnet__hooks hooks = {
 	.lhk_sent = m0_lnet__sent,
 	.lhk_wait_end = m0_lnet__wait_end,
 	.lhk_abort = m0_lnet__op_abort,
+	.lhk_hop_lost = m0_lnet__hop_lost,
 	.lhk_discovery_needed = m0_lnet__discovery_needed,
 	.lhk_peer_lost = m0_lnet__discovery_lost,
 	.lhk_peer_forget = m0_lnet__discovery_forget,
@@ -95,6 +97,7 @@ int m0_lnet_engine_create(struct m0_lnet_engine          **ret,
 	m0_list_init(&eng->le_mds);
 	m0_list_init(&eng->le_deferred);
 	m0_list_init(&eng->le_sick.lsk_again);
+	m0_list_init(&eng->le_sick.lsk_spread);
 	m0_list_init(&eng->le_delayed);
 	m0_list_init(&eng->le_dropped);
 	eng->le_held_at = M0_TIME_NEVER;
@@ -124,6 +127,7 @@ void m0_lnet_engine_destroy(struct m0_lnet_engine *eng)
 	m0_lnet__memos_fini(eng);
 	M0_ASSERT(m0_list_is_empty(&eng->le_deferred));
 	M0_ASSERT(m0_list_is_empty(&eng->le_sick.lsk_again));
+	M0_ASSERT(m0_list_is_empty(&eng->le_sick.lsk_spread));
 	M0_ASSERT(eng->le_sick.lsk_nr == 0);
 	M0_ASSERT(m0_hash_nr(&eng->le_waiting) == 0);
 	m0_hash_fini(&eng->le_waiting);

@@ -28,6 +28,10 @@ struct m0_lnet__hooks {
 	void (*lhk_wait_end)(struct m0_lnet_msg *msg);
 	/** The MD of the message is being unlinked: end what can be ended. */
 	void (*lhk_abort)(struct m0_lnet_msg *msg);
+	/** The driver of the NI has lost this next hop: responses to what went by it
+	 * may be lost. */
+	void (*lhk_hop_lost)(const struct m0_lnet_ni  *ni,
+			     const struct m0_lnet_nid *hop);
 	/** Returns true if a request to this peer must wait for its discovery,
 	 * which it starts or joins. */
 	bool (*lhk_discovery_needed)(struct m0_lnet_engine    *eng,

@@ -163,6 +163,8 @@ struct m0_lnet_peer {
 	 * own that this node has seen. */
 	uint32_t lpe_seq_told;
 	uint32_t lpe_seq_heard;
+	/** The peer knows the NIDs of all NIs, whatever their state is. */
+	bool     lpe_knows_nids;
 	uint32_t lpe_features;
 	/** The NI from which all requests to a peer that is not Multi-Rail
 	 * leave. */
@@ -200,6 +202,8 @@ struct m0_lnet__cache {
 struct m0_lnet__sick {
 	/** Messages that will be sent again. */
 	struct m0_list lsk_again;
+	/** Operations with lo_spread that were sent, and wait for their response. */
+	struct m0_list lsk_spread;
 	/** Number of NIs and peer NIs whose health is below the maximum. */
 	unsigned lsk_nr;
 };
@@ -523,9 +527,7 @@ int m0_lnet__path_request(struct m0_lnet_msg *msg);
  * credits.
  */
 void m0_lnet__send(struct m0_lnet_msg *msg);
-/**
- * Completes the message early with -ECANCELED, if it has not started to leave.
- */
+/** Completes the message early with -ECANCELED, if it has not started to leave. */
 void m0_lnet__send_cancel(struct m0_lnet_msg *msg);
 /** lu_tx_header, lu_tx_done and lu_peer_down. */
 size_t m0_lnet__tx_header(struct m0_lnd_tx *tx, bool large,
@@ -534,9 +536,7 @@ void   m0_lnet__tx_done(struct m0_lnd_tx *tx, int status,
 			enum m0_lnd_health health);
 void   m0_lnet__peer_down(struct m0_lnd_ni *ni, const struct m0_lnet_nid *nid,
 			  uint32_t pid, int status);
-/**
- * Continues a message that has waited for a discovery, or (status) fails it.
- */
+/** Continues a message that has waited for a discovery, or (status) fails it. */
 void m0_lnet__send_resume(struct m0_lnet_msg *msg, int status);
 /**
  * Completes the messages in le_deferred. Each step calls it after the timers;
@@ -660,6 +660,7 @@ bool m0_lnet__peer_same(const struct m0_lnet_engine *eng,
 			const struct m0_lnet_nid    *left,
 			const struct m0_lnet_nid    *right);
 /** Forgets the NI as the one that any peer is always reached from. */
+void m0_lnet__peers_ni_new(struct m0_lnet_engine *eng);
 void m0_lnet__peers_ni_gone(struct m0_lnet_engine   *eng,
 			    const struct m0_lnet_ni *ni);
 int  m0_lnet__peers_init(struct m0_lnet_engine *eng);
@@ -703,10 +704,7 @@ void m0_lnet__ping_fini(struct m0_lnet_engine *eng);
 bool m0_lnet__ping_changed(struct m0_lnet_engine *eng);
 /** Returns the feature bits of this node. */
 uint32_t m0_lnet__ping_features(const struct m0_lnet_engine *eng);
-/**
- * Returns the encoded information of this node; it is valid until the next
- * change.
- */
+/** Returns the encoded information of this node, valid until the next change. */
 size_t m0_lnet__ping_bytes(const struct m0_lnet_engine *eng, const void **ret);
 /**
  * Frees one of the buffers for pushes, when a push has arrived and all buffers

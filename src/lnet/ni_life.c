@@ -157,6 +157,7 @@ void m0_lnet_engine_ni_up(struct m0_lnet_engine *eng, struct m0_lnd_ni *lnd_ni)
 	M0_PRE(ni->lni_engine == eng && !ni->lni_is_up && !ni->lni_stopping);
 	ni->lni_is_up = true;
 	m0_lnet__topology_changed(eng);
+	m0_lnet__peers_ni_new(eng);
 	ni_tell(ni);
 }
 

@@ -195,6 +195,7 @@ static struct m0_lnet_msg *op_fill(struct m0_node *node, uint32_t nr)
 	op->lo_offset = record->rop_offset;
 	op->lo_hdr_data = record->rop_hdr_data;
 	op->lo_ack = record->rop_ack;
+	op->lo_spread = record->rop_spread;
 	op->lo_md_offset = record->rop_md_offset;
 	op->lo_bytes = record->rop_bytes;
 	op->lo_user = (void *)(uintptr_t)record->rop_user;

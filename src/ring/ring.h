@@ -214,7 +214,8 @@ struct m0_ring_op {
 	uint32_t                  rop_md;
 	uint32_t                  rop_md_gen;
 	uint8_t                   rop_ack;
-	uint8_t                   rop_reserved[3];
+	uint8_t                   rop_spread;
+	uint8_t                   rop_reserved[2];
 	/** Written by the node: SEND; ACK or REPLY. */
 	struct m0_ring_event rop_event[2];
 } __attribute__((__aligned__(64)));

@@ -25,10 +25,9 @@ static bool routes_are_several(const struct m0_lnet_msg *msg)
 	       m0_lnet_nid_net(&msg->msg_tx.mtx_lnd.ltx_nid) != net;
 }
 
-/** Returns true if the next hop has several NIDs. */
-static bool nids_are_several(const struct m0_lnet_msg *msg)
+static bool nids_are_several(const struct m0_lnet_peer *peer)
 {
-	const struct m0_list *nids = &msg->msg_tx.mtx_lpni->lpn_peer->lpe_lpnis;
+	const struct m0_list *nids = &peer->lpe_lpnis;
 
 	return !m0_list_link_is_last(m0_list_first(nids), nids);
 }
@@ -61,7 +60,34 @@ bool m0_lnet__again_may(const struct m0_lnet_msg *msg,
 		return false;
 	if (to->rea_local)
 		return nis_are_several(msg->msg_engine);
-	return nids_are_several(msg) || routes_are_several(msg);
+	return nids_are_several(msg->msg_tx.mtx_lpni->lpn_peer) ||
+	       routes_are_several(msg);
+}
+
+/** Returns true if a path can be the reason for this status of an operation. */
+static bool is_of_path(int status)
+{
+	return !M0_IN(status, (0, -ECANCELED, -EINVAL, -EMSGSIZE, -ENOBUFS,
+			       -ENOENT, -ENOMEM, -ESHUTDOWN));
+}
+
+int m0_lnet__again_status(const struct m0_lnet_msg *msg, int status)
+{
+	const struct m0_lnet_engine *eng = msg->msg_engine;
+	const struct m0_lnet_op     *op = &msg->msg_op.mop_attr;
+	const struct m0_lnet_lpni   *lpni;
+
+	M0_PRE(op->lo_spread && status <= 0);
+	if (!is_of_path(status) || msg->msg_tx.mtx_cancelled ||
+	    msg->msg_md->md_aborted ||
+	    eng->le_now >= msg->msg_tx.mtx_lnd.ltx_deadline)
+		return status;
+	lpni = m0_lnet__lpni_find(eng, &op->lo_target.lp_nid);
+	if (lpni == NULL || !m0_lnet__peer_is_multi_rail(lpni->lpn_peer))
+		return status;
+	return nids_are_several(lpni->lpn_peer) || nis_are_several(eng)
+		       ? -EAGAIN
+		       : status;
 }
 
 int m0_lnet__again_path(struct m0_lnet_msg *msg)

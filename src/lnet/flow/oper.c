@@ -6,6 +6,7 @@
  * wanted it waits in le_waiting by its cookie. The send and the response end in
  * either order; the second of them is the last use of the MD by the message.
  */
+#include "lnet/flow/again.h"
 #include "lnet/flow/forward.h"
 #include "lnet/health/health.h"
 
@@ -95,6 +96,9 @@ void m0_lnet__response_drop(struct m0_lnet_msg *msg)
 		return;
 	M0_ASSERT_EX(eng->le_stats.ls_rst_alloc > 0);
 	msg->msg_op.mop_waits = false;
+	/* Take it off lsk_spread. While it is being sent, the send uses the link. */
+	if (msg->msg_op.mop_attr.lo_spread && !msg->msg_tx.mtx_sending)
+		m0_list_del(&msg->msg_tx.mtx_link);
 	guess_end(eng, msg);
 	--eng->le_stats.ls_rst_alloc;
 	m0_hash_del(&eng->le_waiting, &msg->msg_op.mop_link);
@@ -285,6 +289,47 @@ void m0_lnet_engine_get(struct m0_lnet_engine *eng, struct m0_lnet_msg *msg)
 
 /* ----------------------------------------------------------------- the ends -- */
 
+/* The send of an operation that may take any path has ended. */
+static int spread_sent(struct m0_lnet_msg *msg, int status)
+{
+	M0_PRE(!m0_list_link_is_in(&msg->msg_tx.mtx_link));
+	if (msg->msg_op.mop_waits)
+		m0_list_add_tail(&msg->msg_engine->le_sick.lsk_spread,
+				 &msg->msg_tx.mtx_link);
+	return m0_lnet__again_status(msg, status);
+}
+
+/* Did the message leave by this NI to this hop, and is there another path? */
+static bool is_lost(const struct m0_lnet_msg *msg, const struct m0_lnet_ni *ni,
+		    const struct m0_lnet_nid *hop)
+{
+	return m0_lnet_nid_eq(&msg->msg_tx.mtx_lnd.ltx_nid, hop) &&
+	       m0_lnet_nid_eq(&msg->msg_hdr.lhd_src_nid,
+			      &ni->lni_lnd.ldn_nid) &&
+	       m0_lnet__again_status(msg, -ECONNRESET) == -EAGAIN;
+}
+
+void m0_lnet__hop_lost(const struct m0_lnet_ni  *ni,
+		       const struct m0_lnet_nid *hop)
+{
+	struct m0_lnet_engine *eng = ni->lni_engine;
+	struct m0_list         lost;
+	struct m0_list_link   *link;
+	struct m0_lnet_msg    *msg;
+	struct m0_lnet_msg    *next;
+
+	m0_list_init(&lost);
+	m0_list_for_each_entry_safe(&eng->le_sick.lsk_spread, msg, next,
+				    struct m0_lnet_msg, msg_tx.mtx_link)
+		if (is_lost(msg, ni, hop))
+			m0_list_move_tail(&lost, &msg->msg_tx.mtx_link);
+	while ((link = m0_list_first(&lost)) != NULL) {
+		msg = m0_list_entry(link, struct m0_lnet_msg, msg_tx.mtx_link);
+		m0_lnet__response_drop(msg);
+		m0_lnet__response_fail(msg, -EAGAIN);
+	}
+}
+
 /* The PUT or GET was sent, or could not be. */
 static void op_sent(struct m0_lnet_msg *msg, int status)
 {
@@ -298,6 +343,8 @@ static void op_sent(struct m0_lnet_msg *msg, int status)
 		status = 0;
 	if (status != 0)
 		m0_lnet__response_drop(msg);
+	if (msg->msg_op.mop_attr.lo_spread)
+		status = spread_sent(msg, status);
 	late = msg->msg_op.mop_late && status == 0;
 	op_fill(ev, msg, M0_LNET_EV_SEND, status);
 	m0_lnet__md_event(msg->msg_engine, msg, ev,

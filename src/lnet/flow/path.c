@@ -5,6 +5,7 @@
  */
 #include <stdio.h>
 
+#include "lnet/flow/again.h"
 #include "lnet/flow/select.h"
 #include "lnet/route/route.h"
 
@@ -366,6 +367,9 @@ bool m0_lnet__path_again(struct m0_lnet_msg *msg)
 	    !m0_lnet_nid_eq(&msg->msg_op.mop_attr.lo_self,
 			    &ni->lni_lnd.ldn_nid))
 		return false;
+	if (M0_UNLIKELY(
+		    m0_lnet__spreads(&msg->msg_op.mop_attr, lpni->lpn_peer)))
+		return false;
 	M0_ASSERT_EX(m0_lnet__ni_is_usable(ni));
 	M0_ASSERT_EX(m0_lnet__ni_fits(ni, &lpni->lpn_nid));
 	M0_ASSERT_EX(is_discovered(lpni) || !eng->le_cfg.lec_discovery);
@@ -437,7 +441,8 @@ static void path_note(const struct m0_lnet_msg   *msg,
 {
 	struct m0_lnet_lpni *lpni = msg->msg_tx.mtx_lpni;
 
-	if (path->pth_route != NULL || path->pth_lpni != lpni)
+	if (path->pth_route != NULL || path->pth_lpni != lpni ||
+	    m0_lnet__spreads(&msg->msg_op.mop_attr, lpni->lpn_peer))
 		return;
 	if (!m0_lnet_nid_is_any(&msg->msg_op.mop_attr.lo_self))
 		path_keep(msg->msg_engine, path);
@@ -451,17 +456,20 @@ int m0_lnet__path_request(struct m0_lnet_msg *msg)
 	struct m0_lnet_engine   *eng = msg->msg_engine;
 	struct m0_lnet_msg_tx   *tx = &msg->msg_tx;
 	const struct m0_lnet_md *md = msg->msg_md;
+	const struct m0_lnet_op *op = &msg->msg_op.mop_attr;
 	struct m0_lnet__path     path;
 	int                      rc;
 
 	M0_PRE(!tx->mtx_is_answer && tx->mtx_lpni->lpn_peer != NULL);
-	rc = path_find(eng,
-		       &(struct m0_lnet__request){
-			       .prq_lpni = tx->mtx_lpni,
-			       .prq_self = &msg->msg_op.mop_attr.lo_self,
-			       .prq_by = m0_lnet__md_is_own(md) ? md->md_by
-								: NULL },
-		       &path);
+	rc = path_find(
+		eng,
+		&(struct m0_lnet__request){
+			.prq_lpni = tx->mtx_lpni,
+			.prq_self = m0_lnet__spreads(op, tx->mtx_lpni->lpn_peer)
+					    ? &m0_lnet_nid_any
+					    : &op->lo_self,
+			.prq_by = m0_lnet__md_is_own(md) ? md->md_by : NULL },
+		&path);
 	if (rc != 0)
 		return rc;
 	if (path.pth_ni == NULL)

@@ -4,6 +4,7 @@
  * that violates the protocol closes its connection, another one is dropped and
  * counted, or finds its MD.
  */
+#include "lnet/flow/again.h"
 #include "lnet/fault/fault.h"
 #include "lnet/flow/forward.h"
 #include "lnet/health/health.h"
@@ -712,6 +713,8 @@ static void rx_end(struct m0_lnet_msg *msg, int status)
 		put_end(msg, status);
 		return;
 	}
+	if (M0_UNLIKELY(status != 0) && msg->msg_op.mop_attr.lo_spread)
+		status = m0_lnet__again_status(msg, status);
 	msg->msg_event[1]->ev_status = status;
 	m0_lnet__response_end(msg, msg->msg_event[1]);
 }

@@ -740,7 +740,9 @@ void m0_lnet__peer_down(struct m0_lnd_ni *lnd_ni, const struct m0_lnet_nid *nid,
 		queue_fail(&eng->le_delayed, &lost, status,
 			   M0_LND_REMOTE_DROPPED);
 	}
-	if (pid == M0_LNET_PID_LUSTRE)
+	if (pid == M0_LNET_PID_LUSTRE) {
+		eng->le_hooks->lhk_hop_lost(ni, nid);
 		node_down(eng, lpni, status);
+	}
 	m0_lnet__lpni_put(eng, lpni);
 }

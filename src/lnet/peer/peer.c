@@ -541,6 +541,12 @@ static void single_learn(struct m0_lnet_engine *eng, struct m0_lnet_lpni *lpni)
 	M0_POST(m0_lnet__peer_invariant(peer));
 }
 
+static void peer_forgets(struct m0_lnet_peer *peer)
+{
+	peer->lpe_seq_told = 0;
+	peer->lpe_knows_nids = false;
+}
+
 int m0_lnet__peer_learn(struct m0_lnet_engine *eng, struct m0_lnet_lpni *lpni,
 			const struct m0_lnet_ping_info *info)
 {
@@ -553,7 +559,7 @@ int m0_lnet__peer_learn(struct m0_lnet_engine *eng, struct m0_lnet_lpni *lpni,
 	if (info->lpi_seq < peer->lpe_seq_heard)
 		/* The peer has restarted, and does not know this node any
 		 * more. */
-		peer->lpe_seq_told = 0;
+		peer_forgets(peer);
 	peer->lpe_seq_heard = info->lpi_seq;
 	peer->lpe_state &= ~(uint32_t)(M0_LNET_PEER_NO_DISCOVERY |
 				       M0_LNET_PEER_ROUTER_ENABLED);
@@ -716,6 +722,15 @@ int m0_lnet_engine_peer_del(struct m0_lnet_engine    *eng,
 }
 
 /* -- all ------------------------------------------------------------------- */
+
+void m0_lnet__peers_ni_new(struct m0_lnet_engine *eng)
+{
+	struct m0_lnet_peer *peer;
+
+	m0_list_for_each_entry(&eng->le_peers, peer, struct m0_lnet_peer,
+			       lpe_link)
+		peer->lpe_knows_nids = false;
+}
 
 void m0_lnet__peers_ni_gone(struct m0_lnet_engine   *eng,
 			    const struct m0_lnet_ni *ni)

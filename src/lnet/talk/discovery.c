@@ -230,13 +230,14 @@ static void pushed(struct m0_lnet_engine *eng, struct m0_lnet_ask *ask)
 	struct m0_lnet_disc *di = ask->as_user;
 
 	M0_PRE(di->di_ask == ask);
-	(void)eng;
 	di->di_ask = NULL;
 	if (ask->as_status != 0) {
 		disc_end(di, ask->as_status);
 		return;
 	}
 	di->di_peer->lpe_seq_told = di->di_seq;
+	if (di->di_seq == eng->le_seq)
+		di->di_peer->lpe_knows_nids = true;
 	disc_push_or_end(di);
 }
 

@@ -9,6 +9,15 @@
  * piece was fetched. One piece is all there is to buffers of at most 1 MiB,
  * whose MD therefore ends by itself.
  *
+ * With several NIs a piece may be lost with its path though its sender has reported
+ * it as sent, or its ACK. Therefore a transfer that may take several paths ends by a
+ * confirmation, a PUT or GET of no bytes at the end of the transfer, when the
+ * initiator knows that each piece has arrived. hdr_data of its PUTs has
+ * XLNET_WILL_CONFIRM; its GETs begin at other offsets, so that none counts.
+ * Pieces may then be moved again without harm. Who is to confirm follows from the
+ * descriptor (xlnet_desc_confirms()) and, for buffers of several pieces, from the NIs
+ * of the initiator.
+ *
  * A PUT that announces more than there is room for moves nothing: the buffer
  * goes on to wait. An initiator of ours that finds its buffer or the passive one
  * too small does not send at all.
@@ -19,11 +28,13 @@ static uint64_t identities_nr;
 
 uint64_t m0_xlnet__passive_id(struct m0_net_kit_buf *kb)
 {
-	uint32_t tmid = xlnet_machine(kb->nkb_machine)->xm_addr.xa_tmid;
+	const struct xlnet_machine *xm = xlnet_machine(kb->nkb_machine);
 	uint64_t nr = __atomic_add_fetch(&identities_nr, 1, __ATOMIC_RELAXED) &
-		      XLNET_BITS_MASK;
+		      (XLNET_HAS_RAILS - 1);
 
-	return xlnet_msg_bits(tmid) | nr;
+	if (m0_xlnet__has_rails(xm))
+		nr |= XLNET_HAS_RAILS;
+	return xlnet_msg_bits(xm->xm_addr.xa_tmid) | nr;
 }
 
 static uint64_t mix(uint64_t h)
@@ -49,7 +60,9 @@ uint64_t m0_xlnet__bits(const struct m0_net_kit_desc *desc)
 static bool is_one_piece(const struct m0_net_kit_buf *kb,
 			 const struct xlnet_buf      *xb)
 {
-	return (xb->xb_is_get ? kb->nkb_send_nr : kb->nkb_size) <= XLNET_PIECE;
+	return (xb->xb_is_get ? kb->nkb_send_nr : kb->nkb_size) <=
+		       XLNET_PIECE &&
+	       !xb->xb_confirms;
 }
 
 static int passive_attach(struct m0_net_kit_buf *kb, struct xlnet_buf *xb)
@@ -94,6 +107,7 @@ int m0_xlnet__passive(struct m0_net_kit_buf        *kb,
 	xb->xb_total = xb->xb_is_get ? kb->nkb_send_nr : 0;
 	xb->xb_transfer = 0;
 	xb->xb_pieces = 0;
+	xb->xb_confirms = xlnet_desc_confirms(desc);
 	xb->xb_broken = false;
 	xb->xb_all = false;
 	xb->xb_peer.xa_nid = m0_lnet_nid_any;
@@ -128,12 +142,24 @@ static bool piece_is_known(const struct xlnet_buf *xb, uint32_t nr)
 	return (xb->xb_pieces >> nr & 1) != 0;
 }
 
-static enum progress piece_take(struct xlnet_buf *xb, uint32_t nr)
+static enum progress progress(const struct xlnet_buf *xb)
 {
 	uint32_t last = (uint32_t)((xb->xb_total - 1) / XLNET_PIECE);
 
-	xb->xb_pieces |= 1u << nr;
 	return xb->xb_pieces == (2u << last) - 1 ? PROGRESS_ALL : PROGRESS_SOME;
+}
+
+static enum progress piece_take(struct xlnet_buf *xb, uint32_t nr)
+{
+	xb->xb_pieces |= 1u << nr;
+	return progress(xb);
+}
+
+/* Does the initiator say that each piece has arrived? */
+static bool is_confirmation(const struct xlnet_buf     *xb,
+			    const struct m0_lnet_event *ev)
+{
+	return ev->ev_mlength == 0 && ev->ev_offset == xb->xb_total;
 }
 
 /* A piece has come; if the network has doubled it, once more. */
@@ -141,19 +167,23 @@ static enum progress put_in(struct xlnet_buf           *xb,
 			    const struct m0_lnet_event *ev)
 {
 	uint32_t transfer = (uint32_t)(ev->ev_hdr_data >> 32);
-	uint32_t total = (uint32_t)ev->ev_hdr_data;
+	uint32_t total = (uint32_t)ev->ev_hdr_data & ~XLNET_WILL_CONFIRM;
+	bool     confirms = (ev->ev_hdr_data & XLNET_WILL_CONFIRM) != 0;
 	uint32_t nr;
 
-	if (total > xb->xb_md.xd_kb->nkb_size)
+	if (total == 0 || total > xb->xb_md.xd_kb->nkb_size)
 		return PROGRESS_NONE;
 	if (transfer != xb->xb_transfer || total != xb->xb_total) {
 		xb->xb_transfer = transfer;
 		xb->xb_total = total;
 		xb->xb_pieces = 0;
 	}
+	if (confirms && is_confirmation(xb, ev))
+		return progress(xb);
 	if (!piece_of(xb, ev, &nr) || piece_is_known(xb, nr))
 		return PROGRESS_NONE;
-	return piece_take(xb, nr);
+	return piece_take(xb, nr) == PROGRESS_ALL && !confirms ? PROGRESS_ALL
+							       : PROGRESS_SOME;
 }
 
 /* A piece was fetched: the one that begins at ev_offset. */
@@ -162,6 +192,8 @@ static enum progress get_in(struct xlnet_buf           *xb,
 {
 	uint32_t nr;
 
+	if (is_confirmation(xb, ev))
+		return PROGRESS_ALL;
 	if (!piece_of(xb, ev, &nr))
 		return PROGRESS_NONE;
 	/* The piece belongs to a new transfer; the peer gave up the old one. */

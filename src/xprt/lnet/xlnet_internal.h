@@ -40,12 +40,19 @@ enum {
 	XLNET_TMID_ANY = 0xffff,
 	/** Most of a message, and of a piece of bulk. */
 	XLNET_PIECE = M0_LNET_MTU,
-	XLNET_PIECES_MAX = M0_NET_LNET_BUFFER_MAX / XLNET_PIECE,
 	/** Pieces of one operation that are moving. */
 	XLNET_WINDOW = 2,
+	/** How often pieces that a lost path took with it are moved again. */
+	XLNET_AGAIN_MAX = 2,
+	/** Shortest buffer of one piece whose transfer is confirmed. */
+	XLNET_CONFIRM_MIN = 64 << 10,
 	XLNET_STAGES_NR = 2
 };
 #define XLNET_BITS_MASK ((UINT64_C(1) << XLNET_TMID_SHIFT) - 1)
+/** In the identity of a passive buffer: its node has several NIs. */
+#define XLNET_HAS_RAILS (UINT64_C(1) << (XLNET_TMID_SHIFT - 1))
+/** In hdr_data of a PUT: a last one will confirm the transfer. */
+#define XLNET_WILL_CONFIRM UINT32_C(0x80000000)
 
 /* -- xlnet_addr.c ---------------------------------------------------------- */
 
@@ -137,20 +144,34 @@ struct xlnet_buf {
 	uint64_t          xb_bits;
 	struct xlnet_addr xb_peer;
 	bool              xb_is_get;
-	/** MSG_RECV: xb_next bytes were used before the MD.
-	 * Active: to be moved; where the next piece begins; pieces that are
-	 * moving, and bytes that have been moved. Passive: of the xb_total of
+	/** MSG_RECV: bytes that were used before the MD. */
+	m0_bcount_t xb_next;
+	/** Active: bytes to be moved, and that have been. Passive: of the xb_total of
 	 * transfer xb_transfer, pieces that have come or were fetched. */
 	m0_bcount_t xb_total;
-	m0_bcount_t xb_next;
 	m0_bcount_t xb_moved;
-	uint32_t    xb_moving_nr;
 	uint32_t    xb_transfer;
 	uint32_t    xb_pieces;
-	/** A piece was lost: only the first begins anew. */
+	/** A confirmation ends the transfer. */
+	bool xb_confirms;
+	/** Passive: a piece was lost: only the first begins anew. */
 	bool xb_broken;
-	/** All pieces are there. */
+	/** Passive: all pieces are there. */
 	bool xb_all;
+	/** Active: the confirmation is still to be sent. */
+	bool xb_end_due;
+	/** Active: the MD is being unlinked, another one follows. */
+	bool xb_rests;
+	/** Active: how many MDs have followed the first. */
+	uint8_t xb_tries_nr;
+	/** Active: bytes of the first piece. */
+	uint32_t xb_first;
+	/** Active: bits of pieces that are to be moved, that are moving, and that are
+	 * to be moved again. */
+	uint32_t xb_todo;
+	uint32_t xb_moving;
+	uint32_t xb_again;
+	uint32_t xb_moving_nr;
 };
 
 static inline struct xlnet_machine *xlnet_machine(
@@ -203,6 +224,17 @@ static inline uint64_t xlnet_msg_bits(uint32_t tmid)
  * nothing.
  */
 uint64_t m0_xlnet__bits(const struct m0_net_kit_desc *desc);
+/** Does the node of the TM have several NIs? */
+bool m0_xlnet__has_rails(const struct xlnet_machine *xm);
+/**
+ * Does the passive buffer wait for a confirmation, whatever the other side is? With
+ * several NIs a message may be lost that its sender has reported as sent.
+ */
+static inline bool xlnet_desc_confirms(const struct m0_net_kit_desc *desc)
+{
+	return (desc->nks_id & XLNET_HAS_RAILS) != 0 &&
+	       desc->nks_size >= XLNET_CONFIRM_MIN;
+}
 
 /* -- xlnet_node.c ---------------------------------------------------------- */
 

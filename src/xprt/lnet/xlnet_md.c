@@ -14,6 +14,14 @@ struct m0_lnet *m0_xlnet__lnet(const struct m0_net_kit_buf *kb)
 	return m0_xlnet__machine_lnet(xlnet_machine(kb->nkb_machine));
 }
 
+bool m0_xlnet__has_rails(const struct xlnet_machine *xm)
+{
+	struct m0_lnet_process_id id;
+
+	/* The first is 0@lo. */
+	return m0_lnet_get_id(m0_xlnet__machine_lnet(xm), 2, &id) == 0;
+}
+
 void m0_xlnet__me_any(const struct xlnet_machine *xm,
 		      struct m0_lnet_me_attr     *ret)
 {

@@ -26,6 +26,7 @@ static struct m0_lnet_md_attr attached;
 static struct m0_lnet_me_attr attached_me;
 /** The address that every initiator's bytes stand for. */
 static struct xlnet_addr initiator;
+static bool              has_rails;
 static unsigned          attached_nr;
 static unsigned          asked_to_end_nr;
 static unsigned          ended_nr;
@@ -77,6 +78,12 @@ int m0_xlnet__attach(struct xlnet_machine *xm, const struct m0_lnet_me_attr *me,
 	return 0;
 }
 
+bool m0_xlnet__has_rails(const struct xlnet_machine *unused)
+{
+	(void)unused;
+	return has_rails;
+}
+
 void m0_xlnet__end(struct xlnet_buf *buf, int32_t status)
 {
 	if (!buf->xb_ends)
@@ -89,7 +96,11 @@ void m0_xlnet__end(struct xlnet_buf *buf, int32_t status)
 
 static void wait_for(enum m0_net_queue_type qtype, m0_bcount_t size)
 {
-	struct m0_net_kit_desc desc = { .nks_qtype = qtype, .nks_id = 7 };
+	struct m0_net_kit_desc desc = {
+		.nks_qtype = qtype,
+		.nks_id = 7 | (has_rails ? XLNET_HAS_RAILS : 0),
+		.nks_size = size
+	};
 
 	M0_SET0(&kb);
 	M0_SET0(&xb);
@@ -268,6 +279,101 @@ static void single_piece_lost_is_attached_again(void **state)
 	assert_int_equal(ended_bytes, 100);
 }
 
+/* -- confirmations --------------------------------------------------------- */
+
+/* All pieces are there, but the initiator may not know. */
+static void put_transfer_that_will_be_confirmed_waits(void **state)
+{
+	const uint32_t word = TOTAL | XLNET_WILL_CONFIRM;
+
+	(void)state;
+	wait_for(M0_NET_QT_PASSIVE_BULK_RECV, 4 * PIECE);
+	put(1, word, 0, PIECE);
+	/* Too early: it counts for nothing. */
+	put(1, word, TOTAL, 0);
+	put(1, word, PIECE, PIECE);
+	put(1, word, 2 * PIECE, 100);
+	/* A piece whose ACK was lost comes again. */
+	put(1, word, 2 * PIECE, 100);
+	assert_int_equal(asked_to_end_nr, 0);
+	/* One of another transfer, and none at all. */
+	put(1, word, TOTAL - 1, 0);
+	put(1, TOTAL, TOTAL, 0);
+	assert_int_equal(asked_to_end_nr, 0);
+	put(1, word, TOTAL, 0);
+	assert_all_of(TOTAL);
+}
+
+/* A confirmation begins no transfer. */
+static void put_confirmation_of_another_transfer_is_nothing(void **state)
+{
+	const uint32_t word = PIECE | XLNET_WILL_CONFIRM;
+
+	(void)state;
+	wait_for(M0_NET_QT_PASSIVE_BULK_RECV, 4 * PIECE);
+	put(1, word, 0, PIECE);
+	put(2, word, PIECE, 0);
+	assert_int_equal(asked_to_end_nr, 0);
+}
+
+/* GETs at other offsets do not count, so that none that is repeated begins a new
+ * transfer; the confirmation ends the buffer. */
+static void get_confirmation_ends_it(void **state)
+{
+	(void)state;
+	wait_for(M0_NET_QT_PASSIVE_BULK_SEND, TOTAL);
+	get(PIECE / 2, PIECE, 0);
+	get(0, PIECE / 2, 0);
+	get(PIECE / 2, PIECE, 0);
+	get(PIECE / 2 + PIECE, PIECE / 2 + 100, -EIO);
+	get(PIECE / 2 + PIECE, PIECE / 2 + 100, 0);
+	assert_int_equal(xb.xb_pieces, 0);
+	assert_int_equal(asked_to_end_nr, 0);
+	/* The confirmation was lost on the way. */
+	get(TOTAL, 0, -EIO);
+	assert_int_equal(asked_to_end_nr, 0);
+	get(TOTAL, 0, 0);
+	assert_all_of(TOTAL);
+}
+
+/* With several NIs one piece does not end the MD, unless it is short. */
+static void single_piece_of_a_node_with_rails_is_confirmed(void **state)
+{
+	(void)state;
+	has_rails = true;
+	wait_for(M0_NET_QT_PASSIVE_BULK_SEND, PIECE);
+	assert_false(attached.mda_auto_unlink);
+	get(0, PIECE / 2, 0);
+	get(PIECE / 2, PIECE / 2, 0);
+	assert_int_equal(asked_to_end_nr, 0);
+	get(PIECE, 0, 0);
+	assert_all_of(PIECE);
+	wait_for(M0_NET_QT_PASSIVE_BULK_RECV, XLNET_CONFIRM_MIN - 1);
+	assert_true(attached.mda_auto_unlink);
+	wait_for(M0_NET_QT_PASSIVE_BULK_RECV, XLNET_CONFIRM_MIN);
+	assert_false(attached.mda_auto_unlink);
+	has_rails = false;
+}
+
+/* The identity of a buffer says whether its node has several NIs. */
+static void identity_tells_of_rails(void **state)
+{
+	uint64_t id;
+
+	(void)state;
+	M0_SET0(&kb);
+	machine.xm_addr.xa_tmid = 5;
+	id = m0_xlnet__passive_id(&kb);
+	assert_int_equal(id & XLNET_HAS_RAILS, 0);
+	has_rails = true;
+	id = m0_xlnet__passive_id(&kb);
+	assert_int_not_equal(id & XLNET_HAS_RAILS, 0);
+	assert_int_equal(id >> XLNET_TMID_SHIFT, 5);
+	has_rails = false;
+}
+
+/* -- liars ----------------------------------------------------------------- */
+
 /* A random event of a peer that lies. */
 static struct m0_lnet_event some_event(struct m0_rand *rand)
 {
@@ -275,8 +381,10 @@ static struct m0_lnet_event some_event(struct m0_rand *rand)
 	struct m0_lnet_event  ev = {
 		 .ev_type = m0_rand_below(rand, 2) == 0 ? M0_LNET_EV_PUT
 							: M0_LNET_EV_GET,
-		 .ev_hdr_data = m0_rand_below(rand, 3) << 32 |
-				m0_rand_below(rand, 5 * PIECE),
+		 .ev_hdr_data =
+			 m0_rand_below(rand, 3) << 32 |
+			 m0_rand_below(rand, 5 * PIECE) |
+			 (m0_rand_below(rand, 2) == 0 ? XLNET_WILL_CONFIRM : 0),
 		 .ev_offset = (uint32_t)m0_rand_below(rand, 6) * PIECE,
 		 .ev_mlength = lengths[m0_rand_below(rand, 5)],
 		 .ev_status = m0_rand_below(rand, 9) == 0 ? -EIO : 0,
@@ -352,6 +460,13 @@ int main(void)
 		cmocka_unit_test(get_piece_twice_begins_anew),
 		cmocka_unit_test(get_piece_lost_waits_for_the_first),
 		cmocka_unit_test(single_piece_lost_is_attached_again),
+		cmocka_unit_test(put_transfer_that_will_be_confirmed_waits),
+		cmocka_unit_test(
+			put_confirmation_of_another_transfer_is_nothing),
+		cmocka_unit_test(get_confirmation_ends_it),
+		cmocka_unit_test(
+			single_piece_of_a_node_with_rails_is_confirmed),
+		cmocka_unit_test(identity_tells_of_rails),
 		cmocka_unit_test(entry_admits_its_initiator_alone),
 		cmocka_unit_test(random_events_end_it_once),
 	};
