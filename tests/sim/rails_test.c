@@ -52,6 +52,8 @@ static const struct m0_sim_stream_cfg wire = {
 
 static struct m0_sim sim;
 static struct host   hosts[2];
+/** The host that begins transfers. */
+static unsigned active;
 
 /* -- two hosts ------------------------------------------------------------- */
 
@@ -139,6 +141,7 @@ static void host_down(struct host *host)
 static void up(unsigned rails_a, unsigned own_a, unsigned rails_b,
 	       unsigned own_b, bool discovery)
 {
+	active = 0;
 	m0_log_level_set(M0_LOG_ERROR);
 	m0_sim_init_cfg(&sim, m0_sim_seed_get(1), &m0_sim_cfg_calm);
 	m0_sim_net_init(&sim, &wire);
@@ -194,44 +197,49 @@ static void buffer_free(struct host *host)
 static bool are_over(void *arg)
 {
 	(void)arg;
-	return hosts[0].h_ends_nr > 0 && hosts[1].h_ends_nr > 0;
+	return hosts[active].h_ends_nr > 0 && hosts[!active].h_ends_nr > 0;
 }
 
 static bool active_is_over(void *arg)
 {
 	(void)arg;
-	return hosts[0].h_ends_nr > 0;
+	return hosts[active].h_ends_nr > 0;
 }
 
-/** Host a begins to put to b, or to get from b. */
+/** The active host begins to put to the other one, or to get from it. */
 static void transfer_begin(bool is_get, m0_bcount_t bytes)
 {
 	struct m0_net_end_point *ep;
 
-	assert_int_equal(
-		m0_net_end_point_create(&ep, &hosts[1].h_tm, hosts[0].h_ep), 0);
-	buffer_make(&hosts[1],
+	assert_int_equal(m0_net_end_point_create(&ep, &hosts[!active].h_tm,
+						 hosts[active].h_ep),
+			 0);
+	buffer_make(&hosts[!active],
 		    is_get ? M0_NET_QT_PASSIVE_BULK_SEND
 			   : M0_NET_QT_PASSIVE_BULK_RECV,
 		    is_get, bytes);
 	/* The NIDs of the initiator are checked. */
-	hosts[1].h_nb.nb_ep = ep;
-	assert_int_equal(m0_net_buffer_add(&hosts[1].h_nb, &hosts[1].h_tm), 0);
+	hosts[!active].h_nb.nb_ep = ep;
+	assert_int_equal(m0_net_buffer_add(&hosts[!active].h_nb,
+					   &hosts[!active].h_tm),
+			 0);
 	assert_int_equal(m0_net_end_point_put(ep), 0);
-	buffer_make(&hosts[0],
+	buffer_make(&hosts[active],
 		    is_get ? M0_NET_QT_ACTIVE_BULK_RECV
 			   : M0_NET_QT_ACTIVE_BULK_SEND,
 		    !is_get, bytes);
-	assert_int_equal(m0_net_desc_copy(&hosts[1].h_nb.nb_desc,
-					  &hosts[0].h_nb.nb_desc),
+	assert_int_equal(m0_net_desc_copy(&hosts[!active].h_nb.nb_desc,
+					  &hosts[active].h_nb.nb_desc),
 			 0);
-	assert_int_equal(m0_net_buffer_add(&hosts[0].h_nb, &hosts[0].h_tm), 0);
+	assert_int_equal(
+		m0_net_buffer_add(&hosts[active].h_nb, &hosts[active].h_tm), 0);
 }
 
 static void bytes_check(bool is_get, m0_bcount_t bytes)
 {
-	const struct m0_bufvec *vec = &hosts[is_get ? 0 : 1].h_nb.nb_buffer;
-	size_t                  i;
+	const struct m0_bufvec *vec =
+		&hosts[is_get ? active : !active].h_nb.nb_buffer;
+	size_t i;
 
 	for (i = 0; i < bytes; ++i)
 		if (((uint8_t *)vec->ov_buf[i / SEG])[i % SEG] != byte_of(i))
@@ -250,13 +258,13 @@ static void transfer_end(bool is_get, m0_bcount_t bytes, uint64_t ms)
 		assert_int_equal(hosts[i].h_ends_nr, 1);
 		assert_int_equal(hosts[i].h_status, 0);
 	}
-	assert_int_equal(hosts[is_get ? 0 : 1].h_bytes, bytes);
+	assert_int_equal(hosts[is_get ? active : !active].h_bytes, bytes);
 	bytes_check(is_get, bytes);
 	buffer_free(&hosts[0]);
 	buffer_free(&hosts[1]);
 }
 
-/** PUTs and GETs that each NI of host a has sent. */
+/** PUTs and GETs that each NI of the active host has sent. */
 static void sent_get(uint64_t sent[2])
 {
 	struct m0_lnet_info    *info;
@@ -267,10 +275,10 @@ static void sent_get(uint64_t sent[2])
 	unsigned                rail;
 
 	sent[0] = sent[1] = 0;
-	assert_int_equal(m0_lnet_info_get(hosts[0].h_lnet, &info), 0);
+	assert_int_equal(m0_lnet_info_get(hosts[active].h_lnet, &info), 0);
 	for (rail = 0; rail < 2; ++rail) {
 		(void)snprintf(text, sizeof text, "%s@%s",
-			       hosts[0].h_addr[rail],
+			       hosts[active].h_addr[rail],
 			       rail == 0 ? "tcp" : "tcp1");
 		assert_int_equal(m0_lnet_nid_parse(&nid, text), 0);
 		for (i = 0; i < info->li_nis_nr; ++i) {
@@ -314,6 +322,14 @@ static void both_rails_carry_pieces(void **state)
 	/* The NIDs of the TMs may be on different rails. */
 	for (own = 0; own < 4; ++own) {
 		up(2, own & 1, 2, own >> 1, true);
+		for (is_get = 0; is_get < 2; ++is_get) {
+			sent_get(before);
+			transfer_begin(is_get, BYTES);
+			transfer_end(is_get, BYTES, 2 * TRANSFER_MS);
+			assert_true(share(before) >= 25);
+		}
+		/* The other host has learned of its peer by a push. */
+		active = 1;
 		for (is_get = 0; is_get < 2; ++is_get) {
 			sent_get(before);
 			transfer_begin(is_get, BYTES);
