@@ -42,6 +42,8 @@ struct m0_lnet__search {
 	/** The peer NI of wnt_nid, if rules may speak of it; NULL: they do not. */
 	struct m0_lnet_lpni *sea_dest;
 	struct m0_lnet__path sea_best;
+	/** Number of paths that were tried. */
+	unsigned sea_tried_nr;
 	/** Index of the best path in wnt_trials. */
 	unsigned sea_best_at;
 	/** The memo that is being made; NULL: this is a selection. Its pairs, and

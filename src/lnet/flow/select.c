@@ -111,6 +111,7 @@ static void path_try(struct m0_lnet__search     *search,
 	const struct m0_lnet__criterion *by = NULL;
 	int                              rc = 1;
 
+	++search->sea_tried_nr;
 	if (M0_UNLIKELY(search->sea_memo != NULL)) {
 		pair_offer(search, path);
 		return;
@@ -138,9 +139,11 @@ static void nis_try(struct m0_lnet__search *search, struct m0_lnet__path *path,
 			path_try(search, path);
 }
 
-/** Tries the NIDs of the gateway: one, unless it is Multi-Rail. */
+/** Tries the NIDs of the gateway that have addresses of so many bytes: one, unless it
+ * is Multi-Rail. */
 static void route_try(struct m0_lnet__search *search,
-		      struct m0_lnet_route *route, struct m0_lnet_lpni *dest)
+		      struct m0_lnet_route *route, struct m0_lnet_lpni *dest,
+		      uint8_t size)
 {
 	struct m0_lnet_lpni *own = route->lrt_gateway->gw_lpni;
 	struct m0_lnet_peer *peer = own->lpn_peer;
@@ -155,22 +158,38 @@ static void route_try(struct m0_lnet__search *search,
 		return;
 	m0_list_for_each_entry(&peer->lpe_lpnis, path.pth_lpni,
 			       struct m0_lnet_lpni, lpn_link)
-		if (path.pth_lpni == own || m0_lnet__peer_is_multi_rail(peer))
+		if (path.pth_lpni->lpn_nid.ln_size == size &&
+		    (path.pth_lpni == own || m0_lnet__peer_is_multi_rail(peer)))
 			nis_try(search, &path, &path.pth_lpni->lpn_nid);
 }
 
+static void routes_try(struct m0_lnet__search   *search,
+		       const struct m0_lnet_far *far, struct m0_lnet_lpni *dest,
+		       uint8_t size)
+{
+	struct m0_lnet_route *route;
+
+	m0_list_for_each_entry(&far->far_routes, route, struct m0_lnet_route,
+			       lrt_of_far)
+		route_try(search, route, dest, size);
+}
+
+/* A message has the NID of the interface that it leaves by as its source, and a header
+ * with a NID of IPv6 does not pass a network of IPv4. So the next hop has an address of
+ * the kind of the destination's. To IPv4 it may be of IPv6 if no other is there: a
+ * router has messages of others. */
 void m0_lnet__far_try(struct m0_lnet__search   *search,
 		      const struct m0_lnet_nid *nid, struct m0_lnet_lpni *dest)
 {
-	struct m0_lnet_far *far =
+	const struct m0_lnet_far *far =
 		m0_lnet__far_find(search->sea_eng, m0_lnet_nid_net(nid));
-	struct m0_lnet_route *route;
+	unsigned before = search->sea_tried_nr;
 
 	if (far == NULL)
 		return;
-	m0_list_for_each_entry(&far->far_routes, route, struct m0_lnet_route,
-			       lrt_of_far)
-		route_try(search, route, dest);
+	routes_try(search, far, dest, nid->ln_size);
+	if (search->sea_tried_nr == before && nid->ln_size == 0)
+		routes_try(search, far, dest, M0_LNET_NID_SIZE_IPV6);
 }
 
 /** Tries the paths without a router. */

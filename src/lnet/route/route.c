@@ -388,7 +388,7 @@ void m0_lnet__far_why(const struct m0_lnet_engine *eng, uint32_t net, char *buf,
 			buf + used, size - used,
 			why == M0_LNET_ROUTE_UP
 				? "%sthe route by %s is up for %" PRIu64
-				  " s, but not from the NID asked for"
+				  " s, but not for these NIDs"
 				: "%sthe route by %s is down for %" PRIu64
 				  " s: %s",
 			used > 0 ? "; " : "",

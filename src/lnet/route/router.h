@@ -62,8 +62,11 @@ struct m0_lnet_router {
 	uint64_t                   lrr_bytes;
 	/** Buffers in use, by fwd_link. */
 	struct m0_list lrr_used;
-	/** Since when the router is stopping. */
+	/** Since when the router is stopping; when something was on its way for the
+	 * last time since then, and lrr_forwarded_nr at that look. */
 	m0_time_t            lrr_since;
+	m0_time_t            lrr_busy_at;
+	uint64_t             lrr_seen_nr;
 	struct m0_lnet_timer lrr_timer;
 	/** Counters of m0_lnet_routing_info. */
 	uint64_t lrr_forwarded_nr;

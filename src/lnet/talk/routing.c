@@ -12,10 +12,11 @@
 
 /** How often a router looks at what time alone changes. */
 #define TICK_NS (M0_TIME_ONE_SECOND / 4)
-/** A router that stops forwards what comes for MIN, and waits for what is here for
- * MAX. */
-#define STOP_MIN_NS (2 * M0_TIME_ONE_SECOND)
-#define STOP_MAX_NS (10 * M0_TIME_ONE_SECOND)
+/** A router that stops forwards what comes for MIN, and until nothing was on its way
+ * for QUIET, because what has left may be answered; at most for MAX. */
+#define STOP_MIN_NS   (2 * M0_TIME_ONE_SECOND)
+#define STOP_QUIET_NS M0_TIME_ONE_SECOND
+#define STOP_MAX_NS   (10 * M0_TIME_ONE_SECOND)
 
 void m0_lnet__ni_told(struct m0_lnet_engine *eng)
 {
@@ -87,16 +88,28 @@ static void stopped(struct m0_lnet_engine *eng)
 	nets_look(eng);
 }
 
+/** Returns true if a router that stops may end. */
+static bool is_drained(struct m0_lnet_router *router, m0_time_t now)
+{
+	m0_time_t took = m0_time_sub(now, router->lrr_since);
+
+	if (!m0_list_is_empty(&router->lrr_used) ||
+	    router->lrr_forwarded_nr != router->lrr_seen_nr)
+		router->lrr_busy_at = now;
+	router->lrr_seen_nr = router->lrr_forwarded_nr;
+	return took >= STOP_MAX_NS ||
+	       (took >= STOP_MIN_NS &&
+		m0_time_sub(now, router->lrr_busy_at) >= STOP_QUIET_NS);
+}
+
 static void router_fire(struct m0_lnet_engine *eng, struct m0_lnet_timer *timer,
 			m0_time_t now)
 {
 	struct m0_lnet_router *router = m0_lnet__router(eng);
-	m0_time_t              took = m0_time_sub(now, router->lrr_since);
 
 	M0_PRE(router->lrr_state != M0_LNET_ROUTING_OFF);
 	if (router->lrr_state == M0_LNET_ROUTING_STOPPING &&
-	    (took >= STOP_MAX_NS ||
-	     (took >= STOP_MIN_NS && m0_list_is_empty(&router->lrr_used)))) {
+	    is_drained(router, now)) {
 		stopped(eng);
 		return;
 	}
@@ -116,6 +129,8 @@ int m0_lnet_engine_routing_set(struct m0_lnet_engine *eng, bool on)
 		return 0;
 	router->lrr_state = on ? M0_LNET_ROUTING_ON : M0_LNET_ROUTING_STOPPING;
 	router->lrr_since = eng->le_now;
+	router->lrr_busy_at = eng->le_now;
+	router->lrr_seen_nr = router->lrr_forwarded_nr;
 	if (on)
 		m0_list_for_each_entry(&eng->le_nis, ni, struct m0_lnet_ni,
 				       lni_link)

@@ -589,7 +589,10 @@ static void router_that_stops_forwards_what_still_comes(void **state)
 	pair_inject(two, 1, STRANGER, &hdr, bytes_out);
 	pair_settle(pair);
 	assert_int_equal(events_nr(node(2), M0_LNET_EV_PUT), 2);
+	/* Its answer may come. */
 	pair_run(pair, 1000);
+	assert_int_equal(routing_info(1).lgi_state, M0_LNET_ROUTING_STOPPING);
+	pair_run(pair, 500);
 	assert_int_equal(routing_info(1).lgi_state, M0_LNET_ROUTING_OFF);
 }
 
