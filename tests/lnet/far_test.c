@@ -92,8 +92,8 @@ static void between_up(unsigned routers_nr)
 	up("10.0.0.1@tcp", "10.1.0.1@tcp1");
 	routers[0] = m0_sim_router_add("r", "10.0.0.2@tcp 10.1.0.2@tcp1", 0);
 	if (routers_nr > 1)
-		routers[1] = m0_sim_router_add(
-			"q", "10.0.0.3@tcp 10.1.0.3@tcp1", 0);
+		routers[1] =
+			m0_sim_router_add("q", "10.0.0.3@tcp 10.1.0.3@tcp1", 0);
 	nodes_up("10.0.0.1@tcp", "10.1.0.1@tcp1");
 }
 
@@ -334,8 +334,8 @@ static void far_side_down(bool avoids)
 	between_up(2);
 	m0_sim_link_up("10.1.0.2", false);
 	m0_sim_run_ms(&sim, 100);
-	assert_int_equal(why_of(&a, 0), avoids ? M0_LNET_ROUTE_FAR_DOWN
-					       : M0_LNET_ROUTE_UP);
+	assert_int_equal(why_of(&a, 0),
+			 avoids ? M0_LNET_ROUTE_FAR_DOWN : M0_LNET_ROUTE_UP);
 	assert_int_equal(why_of(&a, 1), M0_LNET_ROUTE_UP);
 	if (avoids)
 		assert_int_equal(talk(&a, &b, OPS_NR, 100), OPS_NR);

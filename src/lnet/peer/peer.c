@@ -468,13 +468,14 @@ static void nid_learn(struct m0_lnet_engine *eng, struct m0_lnet_peer *peer,
 	other = lpni->lpn_peer;
 	if (other == peer || is_configured(other))
 		return;
-	/* Messages to the gateway would go to any peer that claims its NID. */
+	/* Messages to the gateway would go to any peer that claims its NID. In turn
+	 * it takes no NID of a peer that has told its NIDs itself. */
 	trusted = is_configured(peer) || m0_lnet__peer_is_gateway(peer);
 	if (m0_lnet__peer_is_gateway(other) && !trusted)
 		return;
 	if (primary) {
 		peer_merge(eng, peer, other);
-	} else if (trusted || !m0_lnet__peer_is_multi_rail(other) ||
+	} else if (is_configured(peer) || !m0_lnet__peer_is_multi_rail(other) ||
 		   (other->lpe_state & M0_LNET_PEER_NIDS_UPTODATE) == 0) {
 		lpni_move(eng, lpni, peer);
 		peer_lessened(eng, other);
