@@ -53,8 +53,9 @@ struct bench_duo {
 	unsigned             d_credits;
 	/** Each has addresses of its own. */
 	unsigned d_serial;
-	/** A router is between the nodes. */
-	bool d_far;
+	/** A router is between the nodes: another process, or this one. */
+	bool            d_far;
+	struct m0_lnet *d_router;
 	/** Over, of all runs. */
 	uint64_t        d_ops;
 	struct duo_node d_node[2];
@@ -156,6 +157,11 @@ static __attribute__((noinline)) void duo_receive(struct bench_duo *d)
 	(void)m0_lnet_progress(d->d_node[1].dn_lnet);
 }
 
+static __attribute__((noinline)) void duo_forward(struct bench_duo *d)
+{
+	(void)m0_lnet_progress(d->d_router);
+}
+
 static void worker_step(void *arg)
 {
 	duo_receive(arg);
@@ -199,6 +205,8 @@ static void duo_wait(struct bench_duo *d)
 			continue;
 		}
 		(void)m0_lnet_progress(d->d_node[0].dn_lnet);
+		if (d->d_router != NULL)
+			duo_forward(d);
 		if (d->d_drive == BENCH_TURNS)
 			duo_receive(d);
 	}
@@ -260,6 +268,11 @@ static void far_configure(struct bench_duo *d, unsigned at,
 	must(m0_lnet_cfg_routes(cfg, text, why), why);
 }
 
+static uint16_t port(void)
+{
+	return (uint16_t)(20000 + getpid() % 12000);
+}
+
 static void node_open(struct bench_duo *d, unsigned at)
 {
 	struct duo_node          *dn = &d->d_node[at];
@@ -277,7 +290,7 @@ static void node_open(struct bench_duo *d, unsigned at)
 			 at + 1);
 		must(m0_lnet_cfg_networks(&cfg, text, why), why);
 	}
-	cfg.lc_port = (uint16_t)(20000 + getpid() % 12000);
+	cfg.lc_port = port();
 	cfg.lc_accept = M0_LNET_ACCEPT_ALL;
 	cfg.lc_src_port_max = 0;
 	cfg.lc_src_port_min = 0;
@@ -370,10 +383,22 @@ static void slots_init(struct bench_duo *d, unsigned at)
 	}
 }
 
+/** Opens a router in this process, which the caller drives. */
+static struct m0_lnet *router_open(struct bench_duo *d)
+{
+	struct m0_lnet_cfg cfg;
+
+	m0_lnet_cfg_default(&cfg);
+	cfg.lc_port = port();
+	cfg.lc_inline = true;
+	return bench_router_open(&cfg, d->d_serial, d->d_credits);
+}
+
+/** @param router  mask of its switches; < 0: it is in this process. */
 static struct bench_duo *duo_open(enum bench_drive     drive,
 				  struct bench_worker *worker, enum bench_op op,
 				  size_t bytes, unsigned flight,
-				  unsigned credits, bool far, unsigned router)
+				  unsigned credits, bool far, int router)
 {
 	static unsigned   serial;
 	struct bench_duo *d = bench_huge(sizeof(*d));
@@ -389,8 +414,10 @@ static struct bench_duo *duo_open(enum bench_drive     drive,
 	d->d_credits = credits;
 	d->d_serial = serial++;
 	d->d_far = far;
-	if (far)
-		bench_router_start(d->d_serial, credits, router);
+	if (far && router < 0)
+		d->d_router = router_open(d);
+	else if (far)
+		bench_router_start(d->d_serial, credits, (unsigned)router);
 	sem_init(&d->d_over, 0, 0);
 	node_open(d, 0);
 	node_open(d, 1);
@@ -416,7 +443,14 @@ struct bench_duo *bench_duo_open_far(enum bench_drive     drive,
 				     unsigned router)
 {
 	return duo_open(drive, worker, op, bytes, flight, credits, true,
-			router);
+			(int)router);
+}
+
+struct bench_duo *bench_duo_open_by(enum bench_op op, size_t bytes,
+				    unsigned flight, unsigned credits)
+{
+	return duo_open(BENCH_TURNS, NULL, op, bytes, flight, credits, true,
+			-1);
 }
 
 static void compare(struct bench_duo *d, unsigned from)
@@ -438,6 +472,8 @@ void bench_duo_close(struct bench_duo *duo)
 		m0_lnet_close(duo->d_node[i].dn_lnet);
 		m0_lnet_eq_fini(&duo->d_node[i].dn_eq);
 	}
+	if (duo->d_router != NULL)
+		m0_lnet_close(duo->d_router);
 	sem_destroy(&duo->d_over);
 }
 

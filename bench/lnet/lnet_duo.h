@@ -53,6 +53,9 @@ struct bench_duo *bench_duo_open_far(enum bench_drive     drive,
 				     enum bench_op op, size_t bytes,
 				     unsigned flight, unsigned credits,
 				     unsigned router);
+/** The same for counters: both nodes and the router by the caller in turns. */
+struct bench_duo *bench_duo_open_by(enum bench_op op, size_t bytes,
+				    unsigned flight, unsigned credits);
 /** Nodes that are opened from now on connect through shared memory, or over TCP. */
 void bench_duo_same_host(bool on);
 /** Compares, closes. */
@@ -103,6 +106,12 @@ struct bench_case  bench_both_case(struct bench_both *both, const char *name);
  * @param credits  lc_peer_credits; 0: the default.
  */
 void bench_router_start(unsigned serial, unsigned credits, unsigned router);
+struct m0_lnet;
+struct m0_lnet_cfg;
+/** Opens the router between nodes of this serial number.
+ * @param credits  lc_peer_credits; 0: as in `cfg`. */
+struct m0_lnet *bench_router_open(struct m0_lnet_cfg *cfg, unsigned serial,
+				  unsigned credits);
 struct raw_end;
 /** Two `ends` with a relay between them: another process of this program.
  * @param both  it takes messages of both ends; else those of the first. */

@@ -71,31 +71,40 @@ void bench_router_start(unsigned serial, unsigned credits, unsigned router)
 	start(args);
 }
 
+struct m0_lnet *bench_router_open(struct m0_lnet_cfg *cfg, unsigned serial,
+				  unsigned credits)
+{
+	struct m0_lnet *lnet;
+	char            why[M0_LNET_WHY_BYTES] = "";
+	char            text[80];
+
+	snprintf(text, sizeof(text), "tcp(127.0.%u.9),tcp1(127.0.%u.10)",
+		 serial, serial);
+	if (m0_lnet_cfg_networks(cfg, text, why) != 0)
+		bench_die("router: %s", why);
+	if (credits > 0)
+		cfg->lc_peer_credits = credits;
+	cfg->lc_accept = M0_LNET_ACCEPT_ALL;
+	cfg->lc_src_port_max = 0;
+	cfg->lc_src_port_min = 0;
+	cfg->lc_routing.lgc_on = true;
+	if (m0_lnet_open(&lnet, cfg, why) != 0)
+		bench_die("router: %s", why);
+	return lnet;
+}
+
 static void router(char **argv)
 {
 	struct m0_lnet_cfg cfg;
-	struct m0_lnet    *lnet;
-	char               why[M0_LNET_WHY_BYTES] = "";
-	char               text[80];
+	unsigned           switches = (unsigned)atoi(argv[6]);
 
 	m0_lnet_cfg_default(&cfg);
-	snprintf(text, sizeof(text), "tcp(127.0.%s.9),tcp1(127.0.%s.10)",
-		 argv[2], argv[2]);
-	if (m0_lnet_cfg_networks(&cfg, text, why) != 0)
-		bench_die("router: %s", why);
-	if (atoi(argv[3]) > 0)
-		cfg.lc_peer_credits = (unsigned)atoi(argv[3]);
 	cfg.lc_port = (uint16_t)atoi(argv[4]);
 	cfg.lc_spin_ns = strtoll(argv[5], NULL, 0);
-	cfg.lc_accept = M0_LNET_ACCEPT_ALL;
-	cfg.lc_src_port_max = 0;
-	cfg.lc_src_port_min = 0;
-	cfg.lc_routing.lgc_on = true;
-	cfg.lc_routing.lgc_cut_through = (atoi(argv[6]) & BENCH_ROUTER_CUT) !=
-					 0;
-	cfg.lc_routing.lgc_splice = (atoi(argv[6]) & BENCH_ROUTER_SPLICE) != 0;
-	if (m0_lnet_open(&lnet, &cfg, why) != 0)
-		bench_die("router: %s", why);
+	cfg.lc_routing.lgc_cut_through = (switches & BENCH_ROUTER_CUT) != 0;
+	cfg.lc_routing.lgc_splice = (switches & BENCH_ROUTER_SPLICE) != 0;
+	(void)bench_router_open(&cfg, (unsigned)atoi(argv[2]),
+				(unsigned)atoi(argv[3]));
 	ready();
 	for (;;)
 		pause();

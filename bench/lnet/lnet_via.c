@@ -16,7 +16,9 @@ static const char usage[] =
 	"  rate FLIGHT         64 B PUTs, nodes with threads: direct, via\n"
 	"  bulk BYTES FLIGHT   relay; put, get without and with cut-through, splice,\n"
 	"                      and both; nodes with threads\n"
-	"  both BYTES FLIGHT   puts of both nodes at once: relay, plain\n";
+	"  both BYTES FLIGHT   puts of both nodes at once: relay, plain\n"
+	"  do put FLIGHT NR    that many of 64 B by one thread, untimed, for "
+	"counters\n";
 
 enum {
 	MSG_BYTES = 64
@@ -103,6 +105,17 @@ static void do_both(size_t bytes, unsigned flight)
 	bench_both_close(b);
 }
 
+/** callgrind --toggle-collect=duo_forward counts what the router does. */
+static void do_count(unsigned flight, uint64_t nr)
+{
+	struct bench_duo *d =
+		bench_duo_open_by(BENCH_PUT, MSG_BYTES, flight, flight);
+	struct bench_case c = bench_duo_case(d, "via");
+
+	bench_counted(&c, nr);
+	bench_duo_close(d);
+}
+
 int main(int argc, char **argv)
 {
 	const char *test;
@@ -124,6 +137,10 @@ int main(int argc, char **argv)
 	else if (strcmp(test, "both") == 0 && argc > i + 2 &&
 		 atoi(argv[i + 1]) > 0 && atoi(argv[i + 2]) > 0)
 		do_both((size_t)atoi(argv[i + 1]), (unsigned)atoi(argv[i + 2]));
+	else if (strcmp(test, "do") == 0 && argc > i + 3 &&
+		 strcmp(argv[i + 1], "put") == 0 && atoi(argv[i + 2]) > 0)
+		do_count((unsigned)atoi(argv[i + 2]),
+			 strtoull(argv[i + 3], NULL, 0));
 	else
 		bench_die("%s", usage);
 	return 0;

@@ -161,8 +161,7 @@ static void up(void)
 	place_up(&place, PLACE_SIM, tune);
 	memset(&gateway, 0, sizeof gateway);
 	gateway.gw_features = M0_LNET_FEAT_BASE | M0_LNET_FEAT_NI_STATUS |
-			      M0_LNET_FEAT_MULTI_RAIL |
-			      M0_LNET_FEAT_DISCOVERY;
+			      M0_LNET_FEAT_MULTI_RAIL | M0_LNET_FEAT_DISCOVERY;
 	lie_add(place_nid(&place, WHO));
 	lie_add(nid_of("10.9.0.1@tcp9"));
 	place_listen(&place, WHO);
@@ -236,8 +235,8 @@ static struct m0_lnet_nid primary_of(const struct m0_lnet_nid *nid)
 	assert_int_equal(m0_lnet_info_get(place.pl_node, &info), 0);
 	for (i = 0; i < info->li_peers_nr; ++i)
 		for (k = 0; k < info->li_peers[i].pei_nis_nr; ++k)
-			if (m0_lnet_nid_eq(&info->li_peers[i].pei_nis[k].pni_nid,
-					   nid))
+			if (m0_lnet_nid_eq(
+				    &info->li_peers[i].pei_nis[k].pni_nid, nid))
 				ret = info->li_peers[i].pei_primary;
 	m0_lnet_info_free(info);
 	return ret;
@@ -264,7 +263,8 @@ static void nid_of_a_peer_is_not_taken_over(void **state)
 	assert_int_equal(ask(place.pl_good_nid, &probe), 0);
 	assert_int_equal(probe.pr_nids_nr, 1);
 	assert_true(m0_lnet_nid_eq(&probe.pr_nids[0], &place.pl_good_nid));
-	assert_true(is_primary_of(place_nid(&place, WHO), gateway.gw_nis[1].lpg_nid));
+	assert_true(is_primary_of(place_nid(&place, WHO),
+				  gateway.gw_nis[1].lpg_nid));
 	assert_true(is_primary_of(place.pl_good_nid, place.pl_good_nid));
 	down();
 }
