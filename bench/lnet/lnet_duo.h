@@ -53,7 +53,8 @@ struct bench_duo *bench_duo_open_far(enum bench_drive     drive,
 				     enum bench_op op, size_t bytes,
 				     unsigned flight, unsigned credits,
 				     unsigned router);
-/** The same for counters: both nodes and the router by the caller in turns. */
+/** Two such nodes and a router in this process, all three by the caller in turns, for
+ * counters. */
 struct bench_duo *bench_duo_open_by(enum bench_op op, size_t bytes,
 				    unsigned flight, unsigned credits);
 /** Nodes that are opened from now on connect through shared memory, or over TCP. */

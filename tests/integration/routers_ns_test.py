@@ -4,15 +4,19 @@
 A wire is a network: wire n is 10.98.n.0/24 and fd00:98:n::/64, tcp<n> unless a test
 says otherwise, and the i-th host that is named for it has address .<i> there.
 """
+import json
 import os
 import shutil
 import signal
 import subprocess
+import threading
 import time
 
 import cli
+import far
 import lnet
 import node_ns_test
+import perf_far_test
 from node_ns_test import IP, run
 
 MIB = 1 << 20
@@ -157,6 +161,58 @@ class Hosts(node_ns_test.Case):
         with open(self.path('back'), 'rb') as file:
             self.assertEqual(file.read(), content)
 
+    def measure_and_copy(self, hosts, nids, routes):
+        """`colibri perf` and `copy`, of the first host with the second one."""
+        (here, there), (near, away) = hosts, nids
+        net = [('--net', self.nets([nid]), '--routes', route)
+               for nid, route in zip(nids, routes)]
+        server = perf_far_test.Server(self, net=net[1],
+                                      prefix=self.enter(there))
+        self.assertTrue(server.ep.startswith(away + ':'))
+        done = run(*self.enter(here), cli.COLIBRI, 'perf', *net[0],
+                   *perf_far_test.QUICK, '--json', server.ep)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        rows = json.loads(done.stdout)['rows']
+        self.assertEqual({row['test'] for row in rows},
+                         {'latency', 'rate', 'put', 'get'})
+        self.assertEqual(server.stop(), 0)
+        receiver = far.Listener(self, net=net[1], prefix=self.enter(there))
+        content = os.urandom(5 * MIB)
+        done = run(*self.enter(here), cli.COLIBRI, 'copy', *net[0],
+                   self.make('copied', content), receiver.ep + ':')
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(self.read(self.path('in', 'copied')), content)
+        self.assertEqual(receiver.stop(signal.SIGINT), 0)
+
+
+class Load:
+    """Pings of a node by another thread, one after the other."""
+
+    def __init__(self, node, nid):
+        self.node, self.nid = node, nid
+        self.done = self.failed = 0
+        self.is_over = False
+        self.thread = threading.Thread(target=self.ping)
+        self.thread.start()
+
+    def ping(self):
+        while not self.is_over:
+            done = self.node.run('ping', '--timeout=2', self.nid)
+            self.done += done.returncode == 0
+            self.failed += done.returncode != 0
+
+    def more(self, count):
+        """Waits until so many more have been answered."""
+        goal = self.done + count
+        deadline = time.monotonic() + cli.PATIENCE
+        while self.done < goal:
+            assert time.monotonic() < deadline, 'pings are not answered'
+            time.sleep(0.01)
+
+    def end(self):
+        self.is_over = True
+        self.thread.join()
+
 
 class Topologies(Hosts):
     def client_router_server(self, *options):
@@ -194,6 +250,11 @@ class Topologies(Hosts):
         info = self.client_router_server()
         self.assertEqual(info['cut_through'], 0)
         self.assertEqual(info['cut_through_messages'], 0)
+        self.served.kill()
+        self.served.wait()
+        self.measure_and_copy((0, 2), (self.nid(0, 1), self.nid(1, 2)),
+                              (f'tcp1 {self.nid(0, 2)}',
+                               f'tcp {self.nid(1, 1)}'))
 
     def test_client_router_server_with_cut_through(self):
         info = self.client_router_server('--cut-through')
@@ -270,11 +331,37 @@ class Topologies(Hosts):
         routers[1].child.kill()
         self.reach(child, 40 * MIB)
         routers[1].child.wait()
-        start_router(1)
+        routers[1] = start_router(1)
         self.put_end(child)
         self.check_object(0, [self.nid(a, 1)], eps, content, *there)
         stats = routers[2].json('stats', 'show')['statistics']
         self.assertGreater(stats['route_length'], 20 * MIB)
+        self.revived_router_carries_traffic_again(
+            routers[1], start_router, there, self.nid(b, 1))
+
+    def revived_router_carries_traffic_again(self, router, start_router, there,
+                                             target):
+        client = self.start(0, [self.nid(0, 1)], *there, '--lnd-timeout=2',
+                            '--router-check-interval=300ms',
+                            '--router-ping-timeout=1')
+        self.wait_state(client, 'up')
+        load = Load(client, target)
+        self.addCleanup(load.end)
+        load.more(5)
+        router.child.kill()
+        router.child.wait()
+        self.wait_state(client, 'down')
+        failed = load.failed
+        load.more(5)
+        self.assertEqual(load.failed, failed)
+        router = start_router(1)
+        self.wait_state(client, 'up')
+        before = router.json('stats', 'show')['statistics']['route_count']
+        load.more(10)
+        after = router.json('stats', 'show')['statistics']['route_count']
+        load.end()
+        # Requests go by the better route again, and answers return by it.
+        self.assertGreater(after - before, 10)
 
     def test_one_of_two_rails_is_cut_in_a_transfer(self):
         self.make_hosts(2)
@@ -299,11 +386,14 @@ class Topologies(Hosts):
             routes += [f'tcp{n} {self.nid(i, 2)}' for n in nets[i + 1:]]
             self.start(i, [self.nid(i - 1, 2), self.nid(i, 1)], '--routing',
                        '--routes', '; '.join(routes))
-        client = self.start(0, [self.nid(0, 1)], '--routes',
-                            f'tcp3 3 {self.nid(0, 2)}')
-        self.start(4, [self.nid(3, 2)], '--routes', f'tcp 3 {self.nid(3, 1)}')
+        there, back = f'tcp3 3 {self.nid(0, 2)}', f'tcp 3 {self.nid(3, 1)}'
+        client = self.start(0, [self.nid(0, 1)], '--routes', there)
+        server = self.start(4, [self.nid(3, 2)], '--routes', back)
         self.wait_state(client, 'up')
         self.ping(client, self.nid(3, 2))
+        self.assertEqual((client.stop()[0], server.stop()[0]), (0, 0))
+        self.measure_and_copy((0, 4), (self.nid(0, 1), self.nid(3, 2)),
+                              (there, back))
 
     def test_asymmetric_route_is_dropped_if_asked(self):
         self.make_hosts(4)
@@ -374,6 +464,11 @@ class Topologies(Hosts):
         self.wait_state(server, 'up')
         self.ping(client, self.nid(b, 2, True))
         self.ping(server, self.nid(a, 1, True))
+        self.assertEqual((client.stop()[0], server.stop()[0]), (0, 0))
+        self.measure_and_copy((0, 2),
+                              (self.nid(a, 1, True), self.nid(b, 2, True)),
+                              (f'tcp{b} {self.nid(a, 2, True)}',
+                               f'tcp {self.nid(b, 1, True)}'))
         self.assertEqual(router.stop()[0], 0)
 
     def test_router_with_both_kinds_of_addresses(self):
