@@ -137,6 +137,50 @@ static void all_routes_to_the_net_are_found(void **state)
 		    m0_lnet_nid_net(&nid));
 }
 
+enum {
+	OTHER_NETS_NR = 32
+};
+
+/* The cost is that of the candidates: no list of routes to another network, of all
+ * routes or of all gateways is followed, so these may be anything meanwhile. */
+static void routes_to_other_nets_cost_nothing(void **state)
+{
+	struct m0_lnet_engine_cfg cfg = cfg_plain();
+	struct m0_lnet_routes    *all;
+	struct m0_list            saved[2 + OTHER_NETS_NR];
+	struct m0_list           *lists[2 + OTHER_NETS_NR];
+	char                      net[16];
+	unsigned                  i;
+
+	(void)state;
+	diamond_open(&cfg);
+	route(0, "tcp1", "10.0.0.2@tcp");
+	all = m0_lnet__routes(one->pno_engine);
+	lists[0] = &all->lrs_routes;
+	lists[1] = &all->lrs_gateways;
+	for (i = 0; i < OTHER_NETS_NR; ++i) {
+		(void)snprintf(net, sizeof net, "tcp%u", 10 + i);
+		route(0, net, i % 2 == 0 ? "10.0.0.2@tcp" : "10.0.0.3@tcp");
+		lists[2 + i] =
+			&m0_lnet__far_find(one->pno_engine,
+					   m0_lnet_net(M0_LNET_TYPE_TCP,
+						       (uint16_t)(10 + i)))
+				 ->far_routes;
+	}
+	pair_settle(pair);
+	for (i = 0; i < ARRAY_SIZE(lists); ++i) {
+		saved[i] = *lists[i];
+		memset(lists[i], 0, sizeof *lists[i]);
+	}
+	/* A search, one that makes a memo, and one by the memo. */
+	for (i = 0; i < 3; ++i)
+		put_to(one, "10.1.0.4@tcp1", 8);
+	for (i = 0; i < ARRAY_SIZE(lists); ++i)
+		*lists[i] = saved[i];
+	pair_settle(pair);
+	assert_int_equal(forwarded(1), 3);
+}
+
 /* "Node starts the message sending process [...] Assuming everything works then the
  * message is sent to the router." */
 static void message_is_sent_to_the_router(void **state)
@@ -550,6 +594,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		STORY_BARE(all_routes_to_the_net_are_found),
+		STORY_BARE(routes_to_other_nets_cost_nothing),
 		STORY_BARE(message_is_sent_to_the_router),
 		STORY_BARE(driver_gets_as_many_as_the_gateway_has_credits),
 		STORY_BARE(credit_that_returns_lets_one_message_go),
