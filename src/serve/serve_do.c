@@ -52,6 +52,8 @@ static int me_new(struct m0_serve *srv, uint32_t nr, uint32_t gen,
 	me->vme_flags = srv->srv_req.srq_me.rme_flags;
 	me->vme_handle = m0_lnet_handle_none;
 	me->vme_hold = M0_SERVE_HOLDS_NOTHING;
+	me->vme_gone_gen = gen;
+	me->vme_gone_rc = -ENOENT;
 	*ret = me;
 	return 0;
 }
@@ -68,15 +70,13 @@ static int me_attach_do(struct m0_serve *srv)
 				     : rc;
 	me_attr(&req->srq_me, &attr);
 	rc = m0_serve__me_hold(srv, me, &attr);
+	if (rc == 0)
+		rc = m0_lnet_me_attach(srv->srv_lnet, &attr, &me->vme_handle);
 	if (rc != 0) {
 		/* ME_GONE has no status: that of its MDs says why. */
-		me->vme_denied_gen = me->vme_gen;
-		me->vme_denied_rc = rc;
-	} else {
-		rc = m0_lnet_me_attach(srv->srv_lnet, &attr, &me->vme_handle);
-	}
-	if (rc != 0)
+		me->vme_gone_rc = rc;
 		m0_serve__me_gone(srv, req->srq_nr, me);
+	}
 	return 0;
 }
 
@@ -88,13 +88,13 @@ static struct m0_serve_me *me_find(const struct m0_serve *srv, uint32_t nr,
 	return me != NULL && me->vme_gen == gen ? me : NULL;
 }
 
-/* Why is the ME not there? */
-static int me_denied(const struct m0_serve *srv, uint32_t nr, uint32_t gen)
+/* Why is the ME not there? Only one that there was no memory for has left no trace. */
+static int me_gone_why(const struct m0_serve *srv, uint32_t nr, uint32_t gen)
 {
 	const struct m0_serve_me *me = m0_serve__me(srv, nr);
 
-	return me != NULL && me->vme_denied_gen == gen ? me->vme_denied_rc
-						       : -ENOENT;
+	return me != NULL && me->vme_gone_gen == gen ? me->vme_gone_rc
+						     : -ENOMEM;
 }
 
 static int me_unlink_do(struct m0_serve *srv)
@@ -141,7 +141,7 @@ static int md_begin(struct m0_serve *srv, const struct m0_lnet_md_attr *attr,
 		return m0_lnet_md_bind(srv->srv_lnet, attr, ret);
 	me = me_find(srv, record->rmd_me, record->rmd_me_gen);
 	if (me == NULL)
-		return me_denied(srv, record->rmd_me, record->rmd_me_gen);
+		return me_gone_why(srv, record->rmd_me, record->rmd_me_gen);
 	return m0_lnet_md_attach(srv->srv_lnet, me->vme_handle, attr, ret);
 }
 

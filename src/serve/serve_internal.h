@@ -25,9 +25,9 @@ struct m0_serve_me {
 	struct m0_lnet_handle vme_handle;
 	uint32_t              vme_gen;
 	uint32_t              vme_flags;
-	/** The generation that was denied last: an MD for it ends with vme_denied_rc. */
-	uint32_t vme_denied_gen;
-	int32_t  vme_denied_rc;
+	/** The last generation; an MD for it that comes later ends with vme_gone_rc. */
+	uint32_t vme_gone_gen;
+	int32_t  vme_gone_rc;
 	/** enum m0_serve_hold; its portal and number. */
 	uint16_t vme_hold;
 	uint16_t vme_portal;

@@ -119,6 +119,8 @@ struct xlnet_machine {
 	/** NULL: the TM has no pool. */
 	struct xlnet_stage *xm_stages[XLNET_STAGES_NR];
 	bool                xm_stopping;
+	/** Atomic: the daemon of its node has ended, and all its entries with it. */
+	bool xm_has_lost;
 };
 
 /** A buffer's part. */

@@ -65,8 +65,12 @@ int m0_xlnet__queue_add(struct xlnet_machine *xm, struct m0_lnet_md_attr *attr,
 	attr->mda_user = xd;
 	rc = m0_lnet_md_attach(xm->xm_node->xn_lnet, xm->xm_queue, attr,
 			       &xd->xd_md);
-	/* The daemon of an attached process had no memory for the queue's ME. */
-	return rc == -ENOENT ? -ENOMEM : rc;
+	if (rc != -ENOENT)
+		return rc;
+	/* The ME of the queue has ended with the daemon of an attached process, or that
+	 * daemon had no memory for it. */
+	return __atomic_load_n(&xm->xm_has_lost, __ATOMIC_ACQUIRE) ? -ESHUTDOWN
+								   : -ENOMEM;
 }
 
 int m0_xlnet__bind(struct xlnet_machine *xm, struct m0_lnet_md_attr *attr,

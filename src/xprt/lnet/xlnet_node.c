@@ -78,8 +78,10 @@ static m0_time_t node_run(struct m0_lnet_runner *runner, m0_time_t now)
 		return M0_TIME_NEVER;
 	m0_mutex_lock(&m0_xlnet__lock);
 	m0_list_for_each_entry(&node->xn_machines, xm, struct xlnet_machine,
-			       xm_link)
+			       xm_link) {
+		__atomic_store_n(&xm->xm_has_lost, true, __ATOMIC_RELEASE);
 		m0_net_kit_machine_fail(xm->xm_machine, -ESHUTDOWN);
+	}
 	m0_mutex_unlock(&m0_xlnet__lock);
 	return M0_TIME_NEVER;
 }

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "serve/serve.h"
+#include "sim/sched/heap.h"
 
 enum {
 	PORTAL = 20,
@@ -441,6 +442,57 @@ static void failures_are_events(void **state)
 	assert_int_equal(srv.srv_side.shs_reserved_nr, 0);
 }
 
+static void me_attach(uint32_t nr)
+{
+	struct m0_shared_request req = { .srq_opcode = M0_SHARED_ME_ATTACH,
+					 .srq_nr = nr,
+					 .srq_gen = 1 };
+
+	me_fill(&req.srq_me, nr, 0);
+	put(&req);
+}
+
+/* An MD for an ME, which ends at once. */
+static void md_fails(uint32_t me, int status)
+{
+	struct m0_shared_request req = { .srq_opcode = M0_SHARED_MD_ATTACH,
+					 .srq_nr = 9,
+					 .srq_gen = ++gen };
+
+	md_fill(&req, 0, 64, 1, M0_LNET_MD_OP_PUT, 1);
+	req.srq_md.rmd_me = me;
+	req.srq_md.rmd_me_gen = 1;
+	put(&req);
+	assert_int_equal(report(M0_SHARED_EV_UNLINK).shp_event.rev_status,
+			 status);
+}
+
+/* MDs for an ME that there was no memory for say so, also when there is memory again. */
+static void me_without_memory_is_remembered(void **state)
+{
+	struct m0_shared_request req = { .srq_opcode = M0_SHARED_ME_UNLINK,
+					 .srq_nr = 4,
+					 .srq_gen = 1 };
+	struct m0_heap           heap;
+
+	(void)state;
+	progress(100);
+	m0_heap_init(&heap);
+	m0_heap_fail_at(&heap, 1);
+	me_attach(3);
+	assert_int_equal(report(M0_SHARED_ME_GONE).shp_nr, 3);
+	assert_int_equal(m0_heap_failed_nr(&heap), 1);
+	m0_heap_fini(&heap);
+	md_fails(3, -ENOMEM);
+	me_attach(4);
+	progress(100);
+	md_fails(3, -ENOMEM);
+	put(&req);
+	assert_int_equal(report(M0_SHARED_ME_GONE).shp_nr, 4);
+	md_fails(4, -ENOENT);
+	assert_int_equal(srv.srv_side.shs_reserved_nr, 0);
+}
+
 /* A process that takes no events gets no more messages than there is room for; those
  * that follow are dropped, and when it takes events it gets messages again. */
 static void process_that_does_not_take_gets_no_more(void **state)
@@ -607,6 +659,7 @@ int main(void)
 		CASE(long_lists_move),
 		CASE(md_is_unlinked),
 		CASE(failures_are_events),
+		CASE(me_without_memory_is_remembered),
 		CASE(process_that_does_not_take_gets_no_more),
 		CASE(queue_is_bounded),
 		CASE(end_leaves_nothing),
