@@ -33,6 +33,9 @@ struct fail_end {
  * short. */
 void fail_nodes_init(struct m0_lnet *node[2]);
 void fail_nodes_fini(struct m0_lnet *node[2]);
+/** From now on those of the simulated network are fronts of processes, each attached to
+ * a daemon. */
+void fail_nodes_share(bool on);
 /** Address of end 0 or 1. */
 void fail_addr(char *ret, size_t size, const struct m0_net_xprt *xprt,
 	       unsigned i);

@@ -61,6 +61,25 @@ static void domains(void)
 	}
 }
 
+/* -- attached processes ---------------------------------------------------- */
+
+static void attached(enum fail_mode mode)
+{
+	fail_nodes_share(true);
+	fail_ends_talk(&m0_net_lnet_xprt, mode);
+	fail_nodes_share(false);
+}
+
+static void talk_attached(void)
+{
+	attached(FAIL_ASYNC);
+}
+
+static void talk_attached_sync(void)
+{
+	attached(FAIL_SYNC);
+}
+
 /* -- pools ----------------------------------------------------------------- */
 
 static void pool_not_empty(struct m0_net_buffer_pool *pool)
@@ -127,6 +146,8 @@ const struct fail_story fail_net_stories[] = {
 	{ "net-mem-inline", 20, talk_mem_inline },
 	{ "net-lnet", 60, talk_lnet },
 	{ "net-lnet-sync", 60, talk_lnet_sync },
+	{ "net-attached", 150, talk_attached },
+	{ "net-attached-sync", 150, talk_attached_sync },
 	{ "net-domains", 20, domains },
 	{ "net-pool", 15, pool_feeds_a_machine },
 	{ NULL, 0, NULL },

@@ -4,8 +4,28 @@
 #include "fail/fail_ends.h"
 
 #include "m0/lnet.h"
+#include "m0/sim_attach.h"
 
 static struct m0_sim_host *hosts[2];
+/** Nodes of daemons, if processes are attached to them. */
+static bool                  is_shared;
+static struct m0_lnet       *shared[2];
+static struct m0_sim_daemon *daemons[2];
+
+void fail_nodes_share(bool on)
+{
+	is_shared = on;
+}
+
+/* A process that is attached to a node of its own. */
+static void node_share(struct m0_lnet **node, struct m0_lnet_cfg *cfg,
+		       unsigned i)
+{
+	(void)snprintf(cfg->lc_attach, sizeof cfg->lc_attach, "/%u", i);
+	shared[i] = *node;
+	FAIL_TRY(m0_sim_daemon_start(&daemons[i], shared[i], cfg->lc_attach));
+	FAIL_TRY(m0_lnet_open(node, cfg, NULL));
+}
 
 static void node_cfg(struct m0_lnet_cfg *cfg, unsigned i)
 {
@@ -37,14 +57,23 @@ void fail_nodes_init(struct m0_lnet *node[2])
 		m0_sim_host_use(hosts[i]);
 		node_cfg(&cfg, i);
 		FAIL_TRY(m0_lnet_open(&node[i], &cfg, NULL));
+		if (is_shared)
+			node_share(&node[i], &cfg, i);
 	}
 	m0_sim_host_use(NULL);
 }
 
 void fail_nodes_fini(struct m0_lnet *node[2])
 {
-	m0_lnet_close(node[0]);
-	m0_lnet_close(node[1]);
+	unsigned i;
+
+	for (i = 0; i < 2; ++i) {
+		m0_lnet_close(node[i]);
+		if (!is_shared)
+			continue;
+		m0_sim_daemon_stop(daemons[i]);
+		m0_lnet_close(shared[i]);
+	}
 	m0_sim_net_fini();
 }
 

@@ -6,7 +6,7 @@
 #include "fail/fail.h"
 #include "fail/fail_ends.h"
 #include "fail/fail_real.h"
-#include "m0/lnet.h"
+#include "m0/lnet_daemon.h"
 #include "m0/sunrpc.h"
 
 enum {
@@ -24,6 +24,23 @@ static struct m0_heap heap;
 static char           what_fails[80];
 static unsigned       told_nr;
 static void (*the_pump)(void);
+static uint32_t lanes_nr;
+static bool     is_near;
+/** Nodes of daemons, if processes are attached to them. */
+static bool                   is_shared;
+static struct m0_lnet        *shared[2];
+static struct m0_lnet_daemon *daemons[2];
+
+void fail_real_nodes(uint32_t lanes, bool near)
+{
+	lanes_nr = lanes;
+	is_near = near;
+}
+
+void fail_real_share(bool on)
+{
+	is_shared = on;
+}
 
 /* -- fail.h ---------------------------------------------------------------- */
 
@@ -93,6 +110,30 @@ void fail_tm_set(struct fail_end *end)
 	m0_net_bulk_sunrpc_stats_get(&stats);
 }
 
+/* A front of this process that is attached to the node, as one of another process is. */
+static void node_share(struct m0_lnet **node, struct m0_lnet_cfg *cfg,
+		       unsigned i)
+{
+	(void)snprintf(cfg->lc_attach, sizeof cfg->lc_attach,
+		       "/tmp/fail_real.%d.%u", (int)getpid(), i);
+	shared[i] = *node;
+	FAIL_TRY(m0_lnet_daemon_start(&daemons[i], shared[i], NULL,
+				      cfg->lc_attach, NULL));
+	FAIL_TRY(m0_lnet_open(node, cfg, NULL));
+}
+
+static void node_unshare(unsigned i)
+{
+	char lock[64];
+
+	FAIL_TRY(m0_lnet_daemon_stop(daemons[i],
+				     m0_time_add(m0_time_now(), PATIENCE_NS)));
+	m0_lnet_close(shared[i]);
+	(void)snprintf(lock, sizeof lock, "/tmp/fail_real.%d.%u.lock",
+		       (int)getpid(), i);
+	(void)unlink(lock);
+}
+
 void fail_nodes_init(struct m0_lnet *node[2])
 {
 	static struct m0_lnet_cfg cfg;
@@ -112,14 +153,23 @@ void fail_nodes_init(struct m0_lnet *node[2])
 		cfg.lc_timeout_ms = 300;
 		cfg.lc_reconnect_min_ms = 1;
 		cfg.lc_reconnect_max_ms = 2;
+		cfg.lc_lanes = lanes_nr;
+		cfg.lc_same_host = is_near;
 		FAIL_TRY(m0_lnet_open(&node[i], &cfg, why));
+		if (is_shared)
+			node_share(&node[i], &cfg, i);
 	}
 }
 
 void fail_nodes_fini(struct m0_lnet *node[2])
 {
-	m0_lnet_close(node[0]);
-	m0_lnet_close(node[1]);
+	unsigned i;
+
+	for (i = 0; i < 2; ++i) {
+		m0_lnet_close(node[i]);
+		if (is_shared)
+			node_unshare(i);
+	}
 }
 
 /* -- runs -------------------------------------------------------------------- */

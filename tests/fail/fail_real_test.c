@@ -44,6 +44,33 @@ static void threads_of_nodes_fail(void **state)
 	fail_real_calls(lnet, "lnet");
 }
 
+/* Nodes whose payloads threads of their own move. */
+static void lanes_without_memory(void **state)
+{
+	(void)state;
+	fail_real_nodes(2, false);
+	fail_real_allocs(lnet, "lanes");
+	fail_real_nodes(0, false);
+}
+
+/* Nodes that speak through shared memory. */
+static void near_without_memory(void **state)
+{
+	(void)state;
+	fail_real_nodes(0, true);
+	fail_real_allocs(lnet, "same host");
+	fail_real_nodes(0, false);
+}
+
+/* Processes that are attached, and their daemons. */
+static void attached_without_memory(void **state)
+{
+	(void)state;
+	fail_real_share(true);
+	fail_real_allocs(lnet, "attached");
+	fail_real_share(false);
+}
+
 /* -- pools ------------------------------------------------------------------- */
 
 static int thread_init(unsigned *ran)
@@ -193,6 +220,9 @@ int main(void)
 		cmocka_unit_test(sunrpc_without_memory),
 		cmocka_unit_test(sunrpc_with_failing_calls),
 		cmocka_unit_test(threads_of_nodes_fail),
+		cmocka_unit_test(lanes_without_memory),
+		cmocka_unit_test(near_without_memory),
+		cmocka_unit_test(attached_without_memory),
 		cmocka_unit_test(pool_without_threads),
 		cmocka_unit_test(store_without_memory_or_thread),
 	};

@@ -346,6 +346,9 @@ static int server_begin(struct sim_attach *att, uint32_t down_nr)
 	cfg.svg_shared.shc_down_nr = down_nr;
 	cfg.svg_spin_ns = m0_sim__attach_draw(daemon, 0, 1) * 50 *
 			  M0_TIME_ONE_USEC;
+	/* Time passes only when nothing spins. */
+	if (m0_sim__core()->simk_cfg.simc_step_ns_max == 0)
+		cfg.svg_spin_ns = 0;
 	cfg.svg_tms = &daemon->sda_tms;
 	att->sia_bytes = m0_shared_bytes(&cfg.svg_shared);
 	att->sia_fd = m0_os_shm_make("colibri-sim", att->sia_bytes,

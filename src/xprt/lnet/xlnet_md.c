@@ -56,21 +56,33 @@ void m0_xlnet__queue_end(struct xlnet_machine *xm)
 	(void)m0_lnet_me_unlink(xm->xm_node->xn_lnet, xm->xm_queue);
 }
 
+/* The ME of the queue has ended: with the daemon of an attached process, or because that
+ * daemon had no memory for it. Then it gets another one. */
+static int queue_again(struct xlnet_machine         *xm,
+		       const struct m0_lnet_md_attr *attr, struct xlnet_md *xd)
+{
+	int rc;
+
+	if (__atomic_load_n(&xm->xm_has_lost, __ATOMIC_ACQUIRE))
+		return -ESHUTDOWN;
+	rc = m0_xlnet__queue_begin(xm);
+	if (rc == 0)
+		rc = m0_lnet_md_attach(xm->xm_node->xn_lnet, xm->xm_queue, attr,
+				       &xd->xd_md);
+	return rc == -ENOENT ? -ENOMEM : rc;
+}
+
 int m0_xlnet__queue_add(struct xlnet_machine *xm, struct m0_lnet_md_attr *attr,
 			struct xlnet_md *xd)
 {
 	int rc;
 
+	M0_PRE_EX(xlnet_is_locked(xm->xm_machine));
 	attr->mda_eq = &xm->xm_node->xn_eq;
 	attr->mda_user = xd;
 	rc = m0_lnet_md_attach(xm->xm_node->xn_lnet, xm->xm_queue, attr,
 			       &xd->xd_md);
-	if (rc != -ENOENT)
-		return rc;
-	/* The ME of the queue has ended with the daemon of an attached process, or that
-	 * daemon had no memory for it. */
-	return __atomic_load_n(&xm->xm_has_lost, __ATOMIC_ACQUIRE) ? -ESHUTDOWN
-								   : -ENOMEM;
+	return M0_UNLIKELY(rc == -ENOENT) ? queue_again(xm, attr, xd) : rc;
 }
 
 int m0_xlnet__bind(struct xlnet_machine *xm, struct m0_lnet_md_attr *attr,
