@@ -23,6 +23,7 @@ static struct m0_front_control *control_of(struct m0_lnet       *lnet,
 
 	fcl->fcl_probe = NULL;
 	fcl->fcl_done = NULL;
+	fcl->fcl_owner = NULL;
 	fcl->fcl_record = M0_RING_RECORD(&lnet->fro_records[M0_RING_CONTROLS],
 					 struct m0_ring_control,
 					 slot->fsl_index);

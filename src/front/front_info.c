@@ -77,22 +77,32 @@ int m0_lnet_dist(struct m0_lnet *lnet, const struct m0_lnet_nid *dst,
 
 /* ---------------------------------------------------------------- probes -- */
 
+int m0_front__probe_check(struct m0_lnet *lnet, int kind,
+			  const struct m0_lnet_nid *nid,
+			  const struct m0_lnet_nid *self)
+{
+	bool ours;
+
+	m0_front__lock(lnet);
+	ours = m0_lnet_nid_is_any(self) || m0_front__nid_is_ours(lnet, self);
+	m0_mutex_unlock(&lnet->fro_lock);
+	return m0_lnet_nid_is_any(nid) || !ours ||
+			       (unsigned)kind > M0_LNET_DISCOVER
+		       ? -EINVAL
+		       : 0;
+}
+
 int m0_lnet_probe(struct m0_lnet *lnet, struct m0_lnet_probe *probe)
 {
 	struct m0_front_control *fcl;
 	struct m0_ring_probe    *rpb;
-	bool                     ours;
 	int                      rc;
 
 	M0_PRE(probe->pr_done != NULL);
-	m0_front__lock(lnet);
-	ours = m0_lnet_nid_is_any(&probe->pr_self) ||
-	       m0_front__nid_is_ours(lnet, &probe->pr_self);
-	m0_mutex_unlock(&lnet->fro_lock);
-	if (m0_lnet_nid_is_any(&probe->pr_nid) || !ours ||
-	    (unsigned)probe->pr_kind > M0_LNET_DISCOVER)
-		return -EINVAL;
-	rc = m0_front__control_take(lnet, M0_RING_PROBE, &fcl);
+	rc = m0_front__probe_check(lnet, (int)probe->pr_kind, &probe->pr_nid,
+				   &probe->pr_self);
+	if (rc == 0)
+		rc = m0_front__control_take(lnet, M0_RING_PROBE, &fcl);
 	if (rc != 0)
 		return rc;
 	rpb = &fcl->fcl_record->rqc_probe;
@@ -101,6 +111,12 @@ int m0_lnet_probe(struct m0_lnet *lnet, struct m0_lnet_probe *probe)
 	rpb->rpb_self = probe->pr_self;
 	rpb->rpb_timeout_ms = probe->pr_timeout_ms;
 	rpb->rpb_force = probe->pr_force;
+	/* The outcome of a probe that a daemon does not begin. */
+	rpb->rpb_source = m0_lnet_nid_any;
+	rpb->rpb_primary = probe->pr_nid;
+	rpb->rpb_multi_rail = 0;
+	rpb->rpb_took_ns = 0;
+	rpb->rpb_nids_nr = 0;
 	fcl->fcl_probe = probe;
 	rc = m0_front__control_post(lnet, fcl);
 	if (rc != 0)

@@ -186,6 +186,8 @@ struct m0_front_control {
 	struct m0_lnet_probe *fcl_probe;
 	/** The answer has come: on the strand, in place of fcl_sem. NULL: none. */
 	void (*fcl_done)(struct m0_lnet *lnet, struct m0_front_control *fcl);
+	/** For fcl_done. */
+	void                *fcl_owner;
 	struct m0_semaphore  fcl_sem;
 	struct m0_ring_place fcl_place;
 };
@@ -482,6 +484,10 @@ int m0_front__udsp_refuse(int rc, char *why);
  */
 int m0_front__array_do(struct m0_lnet *lnet, struct m0_front_control *fcl,
 		       void *ret, size_t max_bytes);
+/** May a probe ask for this? @retval -EINVAL */
+int m0_front__probe_check(struct m0_lnet *lnet, int kind,
+			  const struct m0_lnet_nid *nid,
+			  const struct m0_lnet_nid *self);
 /** Strand: the record of this number has the answer. */
 void m0_front__answered(struct m0_lnet *lnet, uint32_t nr);
 

@@ -14,6 +14,7 @@ uint32_t m0_front_nids_version(const struct m0_lnet *lnet)
 
 void m0_front_relay_end(struct m0_lnet *lnet, struct m0_front_relay *relay)
 {
+	M0_PRE(relay->frl_ops == NULL);
 	if (relay->frl_control != NULL)
 		m0_front__control_put(lnet, relay->frl_control);
 	M0_SET0(relay);
@@ -53,4 +54,56 @@ int m0_front_relay_do(struct m0_lnet *lnet, struct m0_front_relay *relay,
 	    relay->frl_given_bytes >= record->rqc_block_bytes)
 		m0_front_relay_end(lnet, relay);
 	return rc;
+}
+
+/* ---------------------------------------------------------------- probes -- */
+
+static void probed(struct m0_lnet *lnet, struct m0_front_control *fcl)
+{
+	struct m0_front_relay           *relay = fcl->fcl_owner;
+	const struct m0_front_relay_ops *ops = relay->frl_ops;
+
+	M0_PRE(relay->frl_control == fcl);
+	relay->frl_control = NULL;
+	relay->frl_ops = NULL;
+	ops->rlo_probed(relay, fcl->fcl_record);
+	m0_front__control_put(lnet, fcl);
+}
+
+int m0_front_relay_probe(struct m0_lnet *lnet, struct m0_front_relay *relay,
+			 const struct m0_ring_control    *control,
+			 const struct m0_front_relay_ops *ops, void *owner)
+{
+	struct m0_front_control *fcl;
+	int                      rc;
+
+	M0_PRE(m0_front__is_inside(lnet));
+	rc = m0_front__probe_check(lnet, (int)control->rqc_probe.rpb_kind,
+				   &control->rqc_probe.rpb_nid,
+				   &control->rqc_probe.rpb_self);
+	if (rc == 0)
+		rc = relay_begin(lnet, relay, M0_RING_PROBE);
+	if (rc != 0)
+		return rc;
+	fcl = relay->frl_control;
+	*fcl->fcl_record = *control;
+	fcl->fcl_done = probed;
+	fcl->fcl_owner = relay;
+	relay->frl_ops = ops;
+	relay->frl_owner = owner;
+	rc = m0_front__control_post(lnet, fcl);
+	if (rc != 0) {
+		relay->frl_ops = NULL;
+		m0_front_relay_end(lnet, relay);
+	}
+	return rc;
+}
+
+bool m0_front_relay_cancel(struct m0_lnet *lnet, struct m0_front_relay *relay)
+{
+	if (relay->frl_ops == NULL)
+		return false;
+	m0_node_probe_cancel(lnet->fro_node,
+			     relay->frl_control->fcl_slot.fsl_index);
+	return true;
 }

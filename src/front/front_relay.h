@@ -14,6 +14,15 @@ struct m0_front_control;
 struct m0_front_relay {
 	struct m0_front_control *frl_control;
 	uint64_t                 frl_given_bytes;
+	/** A probe that has not ended; NULL: none. */
+	const struct m0_front_relay_ops *frl_ops;
+	void                            *frl_owner;
+};
+
+struct m0_front_relay_ops {
+	/** A probe has ended: its answer. The relay is free again. The node's thread. */
+	void (*rlo_probed)(struct m0_front_relay        *relay,
+			   const struct m0_ring_control *answer);
 };
 
 /**
@@ -26,9 +35,23 @@ struct m0_front_relay {
  */
 int m0_front_relay_do(struct m0_lnet *lnet, struct m0_front_relay *relay,
 		      struct m0_ring_control *control);
+/**
+ * Begins a probe, which ends by rlo_probed. On the node's thread, in a callback or a
+ * runner. Pre: no probe of the relay is under way.
+ * @retval -EINVAL  the NID, or the own one. @retval -ENOSPC, -ENOMEM, -ESHUTDOWN
+ */
+int m0_front_relay_probe(struct m0_lnet *lnet, struct m0_front_relay *relay,
+			 const struct m0_ring_control    *control,
+			 const struct m0_front_relay_ops *ops, void *owner);
+/**
+ * Cancels the probe of a relay, which ends soon; a probe that the node has not begun is
+ * to be cancelled once more. On the node's thread.
+ * @return true if a probe is under way.
+ */
+bool m0_front_relay_cancel(struct m0_lnet *lnet, struct m0_front_relay *relay);
 /** Number of changes of the NIDs of the node that the front knows of. */
 uint32_t m0_front_nids_version(const struct m0_lnet *lnet);
-/** Gives up what is left of an answer. */
+/** Gives up what is left of an answer. Pre: no probe is under way. */
 void m0_front_relay_end(struct m0_lnet *lnet, struct m0_front_relay *relay);
 
 #endif /* M0_SRC_FRONT_FRONT_RELAY_H */

@@ -381,6 +381,9 @@ void m0_lnet_engine_lazy_set(struct m0_lnet_engine *eng, uint32_t portal,
 			     bool lazy);
 void m0_lnet_engine_probe(struct m0_lnet_engine *eng,
 			  struct m0_lnet_probe  *probe);
+/** Ends a probe with -ECANCELED, by ho_probe_done; does nothing if it has ended. */
+void m0_lnet_engine_probe_cancel(struct m0_lnet_engine *eng,
+				 struct m0_lnet_probe  *probe);
 
 int m0_lnet_engine_dist(const struct m0_lnet_engine *eng,
 			const struct m0_lnet_nid *dst, struct m0_lnet_nid *src,

@@ -188,6 +188,9 @@ uint64_t m0_node_moved_nr(const struct m0_node *node);
 const struct m0_lnet_stats *m0_node_counters(const struct m0_node *node);
 /** Does at once what the control record of this number asks for, and is no probe. */
 void m0_node_control(struct m0_node *node, uint32_t nr);
+/** Ends the probe of this control record, if the node has begun it: its answer says
+ * -ECANCELED. In a step. */
+void m0_node_probe_cancel(struct m0_node *node, uint32_t nr);
 
 /** Registered memory. */
 struct m0_node_mem {

@@ -461,6 +461,12 @@ void m0_node__control_do(struct m0_node             *node,
 	m0_node__answer(node, nr);
 }
 
+void m0_node_probe_cancel(struct m0_node *node, uint32_t nr)
+{
+	m0_lnet_engine_probe_cancel(node->nod_engine,
+				    &m0_node__control(node, nr)->nct_probe);
+}
+
 void m0_node__probe_done(struct m0_lnet_engine *eng,
 			 struct m0_lnet_probe  *probe)
 {

@@ -118,6 +118,8 @@ static inline struct m0_serve_eq *m0_serve__eq(const struct m0_serve *srv,
 int m0_serve__do(struct m0_serve *srv);
 /** Unlinks everything. MDs end by their last events. */
 void m0_serve__unlink_all(struct m0_serve *srv);
+/** Cancels probes. @return true if there are some that have not ended. */
+bool m0_serve__probes_cancel(struct m0_serve *srv);
 
 /* -- serve_md.c ------------------------------------------------------------ */
 

@@ -24,7 +24,7 @@ const struct m0_serve_cfg m0_serve_cfg_default = {
 			.shc_controls_nr = 16,
 			.shc_control_bytes = 2112 },
 	.svg_bytes_max = UINT64_C(1) << 30,
-	.svg_right = M0_SHARED_RIGHT_QUERY,
+	.svg_right = M0_SHARED_RIGHT_PROBE,
 	.svg_spin_ns = 50 * M0_TIME_ONE_USEC,
 	.svg_portals = { { { 0, UINT32_MAX } }, 1 },
 	.svg_tmids = { { { 0, UINT32_MAX } }, 1 },
@@ -139,6 +139,9 @@ static m0_time_t run(struct m0_lnet_runner *runner, m0_time_t now)
 		ending_begin(srv);
 	if (srv->srv_state == M0_SERVE_OPEN)
 		return open_run(srv, now);
+	/* The node begins a probe of the last moment in its next step. */
+	if (m0_serve__probes_cancel(srv))
+		return now;
 	ending_look(srv);
 	return M0_TIME_NEVER;
 }
@@ -190,8 +193,10 @@ static int tables_init(struct m0_serve *srv)
 		return rc;
 	M0_ALLOC_ARR(srv->srv_region_users, cfg->shc_regions_max);
 	M0_ALLOC_ARR(srv->srv_relays, cfg->shc_controls_nr);
+	M0_ALLOC_ARR(srv->srv_probe_gens, cfg->shc_controls_nr);
 	M0_ALLOC_PTR(srv->srv_quiet);
 	return srv->srv_region_users == NULL || srv->srv_relays == NULL ||
+			       srv->srv_probe_gens == NULL ||
 			       srv->srv_quiet == NULL
 		       ? -ENOMEM
 		       : 0;
@@ -281,6 +286,7 @@ void m0_serve_fini(struct m0_serve *srv)
 	     ++i)
 		m0_front_relay_end(srv->srv_lnet, &srv->srv_relays[i]);
 	m0_free0(&srv->srv_relays);
+	m0_free0(&srv->srv_probe_gens);
 	m0_free0(&srv->srv_quiet);
 	m0_free0(&srv->srv_region_users);
 	if (srv->srv_regions.srs_regions != NULL)

@@ -557,6 +557,48 @@ static void polled_beside_a_thread(void)
 	CF_EQ(readable_nr, 0, "nothing was for it");
 }
 
+static void probe_done(struct m0_lnet_probe *probe)
+{
+	cf_inc(probe->pr_user);
+}
+
+static void probe_is(enum m0_lnet_probe_kind kind, const char *nid, int status)
+{
+	struct m0_lnet_probe probe;
+	int                  done = 0;
+
+	memset(&probe, 0, sizeof probe);
+	probe.pr_kind = kind;
+	probe.pr_self = m0_lnet_nid_any;
+	probe.pr_timeout_ms = 2000;
+	probe.pr_done = probe_done;
+	probe.pr_user = &done;
+	CF_EQ(m0_lnet_nid_parse(&probe.pr_nid, nid), 0, "a NID");
+	CF_EQ(m0_lnet_probe(lnet_node(0), &probe), 0, "probe");
+	cf_wait_count(&done, 1, "the probe has ended");
+	CF_EQ(probe.pr_status, status, "its outcome");
+	if (status != 0)
+		return;
+	CF_EQ(probe.pr_nids_nr, 1, "NIDs of the other node");
+	CF_TRUE(m0_lnet_nid_eq(&probe.pr_nids[0], &probe.pr_nid),
+		"the NID that was asked");
+	/* A discovery of a peer that is up to date sends nothing. */
+	CF_TRUE(kind == M0_LNET_DISCOVER ||
+			!m0_lnet_nid_is_any(&probe.pr_source),
+		"the NID that asked");
+}
+
+/* Ping and discovery of the other node, and of one that is not there. */
+static void probes(void)
+{
+	(void)cf_up(0);
+	(void)cf_up(1);
+	probe_is(M0_LNET_PING, "127.0.0.2@tcp", 0);
+	probe_is(M0_LNET_DISCOVER, "127.0.0.2@tcp", 0);
+	probe_is(M0_LNET_DISCOVER, "127.0.0.2@tcp", 0);
+	probe_is(M0_LNET_PING, "10.0.0.9@tcp7", -EHOSTUNREACH);
+}
+
 static const struct cf_case cases[] = {
 	{ "numbers descend", numbers_descend },
 	{ "NULL is a default", null_is_a_default },
@@ -579,6 +621,7 @@ static const struct cf_case cases[] = {
 	{ "polled beside a thread", polled_beside_a_thread },
 	{ "added before it was sent", lnet_added_before_it_was_sent },
 	{ "begins with its poll", lnet_begins_with_its_poll },
+	{ "probes", probes },
 	{ NULL, NULL }
 };
 

@@ -341,7 +341,19 @@ static void nodes_speak(void)
 	m0_sim_net_fini();
 }
 
+/* A process asks by the node that it is attached to. */
+static void attached_probes(void)
+{
+	fail_nodes_share(true);
+	fail_nodes_init(nodes);
+	FAIL_TRY(probe(M0_LNET_PING));
+	FAIL_TRY(probe(M0_LNET_DISCOVER));
+	fail_nodes_fini(nodes);
+	fail_nodes_share(false);
+}
+
 const struct fail_story fail_lnet_stories[] = {
 	{ "lnet", 60, nodes_speak },
+	{ "lnet-attached", 60, attached_probes },
 	{ NULL, 0, NULL },
 };

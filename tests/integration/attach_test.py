@@ -78,6 +78,35 @@ class Attach(cli.Case):
         self.assertEqual(node.stop()[0], 0)
         self.assertFalse(os.path.exists(self.sock))
 
+    def test_pings_go_through_the_daemon(self):
+        """By --attach and by $M0_LNET; more of them than a process has records for."""
+        port = str(lnet.free_port())
+        self.node('--port', port)
+        far = lnet.Node(self, '--net', f'tcp({lnet.address(1)})', '--port',
+                        port, '--accept', 'all', '--source-ports', 'any')
+        for verb in 'ping', 'discover':
+            for env, options in ((None, [f'--attach={self.sock}']),
+                                 (self.env(), [])):
+                got = cli.run(verb, *options, f'{lnet.address(1)}@tcp',
+                              env=env)
+                self.assertEqual(got.returncode, 0, got.stderr)
+                self.assertEqual(got.stdout, lnet.ping_text(
+                    [f'{lnet.address(1)}@tcp'], verb=verb))
+        got = cli.run('ping', f'--attach={self.sock}', '--json',
+                      *[self.nid] * 50)
+        self.assertEqual(got.returncode, 0, got.stderr)
+        self.assertEqual(len(json.loads(got.stdout)['ping']), 50)
+        far.stop()
+        got = cli.run('ping', f'--attach={self.sock}', '--timeout=1',
+                      f'{lnet.address(1)}@tcp')
+        self.assertNotEqual(got.returncode, 0)
+        for options, words in ((['--attach=x'], 'absolute path'),
+                               (['--attach', '--accept', 'all'],
+                                'not accepted together')):
+            got = cli.run('ping', *options, self.nid)
+            self.assertEqual(got.returncode, 2)
+            self.assertIn(words, got.stderr.decode())
+
     def test_number_of_another_process_is_refused(self):
         node = self.node()
         first = self.listen(7)

@@ -2,6 +2,7 @@
 /** `colibri ping` and `colibri discover`. */
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -15,6 +16,7 @@ enum {
 	KEY_SOURCE = 256,
 	KEY_TIMEOUT,
 	KEY_FORCE,
+	KEY_ATTACH,
 	/** More than the pauses between a peer's refusals, which a node that
 	 * remembers an earlier process with our NID may begin with. */
 	PING_TIMEOUT_MS = 3000,
@@ -26,8 +28,10 @@ struct ping_args {
 	const char        *pga_verb;
 	struct lnet_opts   pga_opts;
 	struct ctl_request pga_req;
-	struct tool_fail   pga_fail;
-	int                pga_stop_fd;
+	/** Through the node to which this process attaches. */
+	bool             pga_attaches;
+	struct tool_fail pga_fail;
+	int              pga_stop_fd;
 };
 
 /** Pings of a node of our own. */
@@ -41,6 +45,13 @@ struct own_probe {
 		"source", KEY_SOURCE, "NID", 0,                      \
 			"Local NID to send from; default: chosen", 0 \
 	}
+#define ATTACH_OPTION                                                    \
+	{                                                                \
+		"attach", KEY_ATTACH, "PATH", OPTION_ARG_OPTIONAL,       \
+			"Ask through the node that listens at PATH for " \
+			"processes; default /run/colibri/attach.sock",   \
+			0                                                \
+	}
 #define JSON_OPTION                                   \
 	{                                             \
 		"json", 'j', NULL, 0, "Print JSON", 0 \
@@ -53,6 +64,7 @@ struct own_probe {
 	}
 
 static const struct argp_option ping_options[] = {
+	ATTACH_OPTION,
 	SOURCE_OPTION,
 	VERBOSE_OPTION,
 	{ "timeout", KEY_TIMEOUT, "TIME", 0,
@@ -64,6 +76,7 @@ static const struct argp_option ping_options[] = {
 static const struct argp_option discover_options[] = {
 	{ "force", KEY_FORCE, NULL, 0,
 	  "Discover a peer again that is up to date", 0 },
+	ATTACH_OPTION,
 	SOURCE_OPTION,
 	VERBOSE_OPTION,
 	{ "timeout", KEY_TIMEOUT, "TIME", 0,
@@ -104,6 +117,19 @@ static void nids_parse(struct ping_args *args, char *words)
 	}
 }
 
+static void attach_option(struct ping_args *args, const char *path)
+{
+	struct m0_lnet_cfg *cfg = &args->pga_opts.nop_cfg;
+
+	args->pga_attaches = true;
+	if (path == NULL)
+		path = "default";
+	else if (path[0] != '/' || strlen(path) >= sizeof cfg->lc_attach)
+		tool_bad_value(&args->pga_fail, "--attach", path,
+			       "an absolute path of a socket");
+	(void)snprintf(cfg->lc_attach, sizeof cfg->lc_attach, "%s", path);
+}
+
 static error_t ping_option(int key, char *arg, struct argp_state *state)
 {
 	struct ping_args *args = state->input;
@@ -122,6 +148,9 @@ static error_t ping_option(int key, char *arg, struct argp_state *state)
 		break;
 	case KEY_FORCE:
 		args->pga_req.cq_force = true;
+		break;
+	case KEY_ATTACH:
+		attach_option(args, arg);
 		break;
 	case 'v':
 		args->pga_req.cq_verbose = 1;
@@ -228,6 +257,7 @@ static int own_ask(struct ping_args *args, struct own_probe *own)
 	if (own_open(args, &lnet) != 0)
 		return args->pga_fail.tf_exit;
 	own->opr_set.pst_done = own_done;
+	own->opr_set.pst_attached = args->pga_attaches;
 	probe_set_start(&own->opr_set, lnet);
 	own_wait(args, own);
 	m0_lnet_close(lnet);
@@ -259,14 +289,29 @@ static int args_check(struct ping_args *args)
 {
 	struct lnet_opts *opts = &args->pga_opts;
 
-	if (lnet_opts_check(opts) == 0 && opts->nop_given &&
-	    opts->nop_ctl != NULL)
+	if (lnet_opts_check(opts) == 0 && args->pga_attaches &&
+	    (opts->nop_given || opts->nop_ctl != NULL))
+		tool_fail_set(&args->pga_fail, TOOL_USAGE,
+			      "--attach is not accepted together with --ctl or "
+			      "options of a node of its own");
+	else if (opts->nop_given && opts->nop_ctl != NULL)
 		tool_fail_set(
 			&args->pga_fail, TOOL_USAGE,
 			"--ctl '%s' is not accepted together with options "
 			"of a node of its own",
 			opts->nop_ctl);
 	return args->pga_fail.tf_exit;
+}
+
+/* Does $M0_LNET say that programs attach, and does no option say otherwise? */
+static bool env_attaches(const struct ping_args *args)
+{
+	const char *env = getenv("M0_LNET");
+
+	return env != NULL && !args->pga_opts.nop_given &&
+	       args->pga_opts.nop_ctl == NULL &&
+	       (strcmp(env, "attach") == 0 ||
+		strncmp(env, "attach:", strlen("attach:")) == 0);
 }
 
 static int run(struct ping_args *args)
@@ -278,9 +323,11 @@ static int run(struct ping_args *args)
 	uint64_t            patience = req->cq_timeout_ms;
 	int                 fd = -ENOENT;
 
+	if (env_attaches(args))
+		args->pga_attaches = true;
 	if (opts->nop_ctl != NULL) {
 		fd = ctl_connect(opts->nop_ctl);
-	} else if (!opts->nop_given) {
+	} else if (!opts->nop_given && !args->pga_attaches) {
 		fd = ctl_connect_default(where, &untrusted);
 		req->cq_netns = ctl_netns();
 	}

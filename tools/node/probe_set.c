@@ -15,11 +15,15 @@ int probe_set_init(struct probe_set *set, const struct ctl_request *req)
 	M0_SET0(set);
 	set->pst_req = *req;
 	set->pst_probes = calloc(req->cq_nids_nr, sizeof *set->pst_probes);
-	return set->pst_probes == NULL ? -ENOMEM : 0;
+	if (set->pst_probes == NULL)
+		return -ENOMEM;
+	m0_mutex_init(&set->pst_lock);
+	return 0;
 }
 
 void probe_set_fini(struct probe_set *set)
 {
+	m0_mutex_fini(&set->pst_lock);
 	free(set->pst_probes);
 }
 
@@ -29,9 +33,35 @@ static void set_put(struct probe_set *set)
 		set->pst_done(set);
 }
 
+/* Begins those that are left. A node that takes no more has some that will end. */
+static void probes_begin(struct probe_set *set)
+{
+	struct m0_lnet_probe *probe;
+	int                   rc = 0;
+
+	while (set->pst_begun_nr < set->pst_req.cq_nids_nr) {
+		probe = &set->pst_probes[set->pst_begun_nr];
+		rc = m0_lnet_probe(set->pst_lnet, probe);
+		if (rc == -ENOSPC && set->pst_live_nr > 0)
+			break;
+		++set->pst_begun_nr;
+		set->pst_live_nr += rc == 0;
+		if (rc != 0) {
+			probe->pr_status = rc;
+			set_put(set);
+		}
+	}
+}
+
 static void probe_done(struct m0_lnet_probe *probe)
 {
-	set_put(probe->pr_user);
+	struct probe_set *set = probe->pr_user;
+
+	m0_mutex_lock(&set->pst_lock);
+	--set->pst_live_nr;
+	probes_begin(set);
+	m0_mutex_unlock(&set->pst_lock);
+	set_put(set);
 }
 
 void probe_set_start(struct probe_set *set, struct m0_lnet *lnet)
@@ -39,7 +69,6 @@ void probe_set_start(struct probe_set *set, struct m0_lnet *lnet)
 	const struct ctl_request *req = &set->pst_req;
 	unsigned                  nr = req->cq_nids_nr;
 	unsigned                  i;
-	int                       rc;
 
 	m0_atomic64_set(&set->pst_left, (int64_t)nr + 1);
 	for (i = 0; i < nr; ++i) {
@@ -53,12 +82,11 @@ void probe_set_start(struct probe_set *set, struct m0_lnet *lnet)
 		probe->pr_force = req->cq_force;
 		probe->pr_done = probe_done;
 		probe->pr_user = set;
-		rc = m0_lnet_probe(lnet, probe);
-		if (rc != 0) {
-			probe->pr_status = rc;
-			set_put(set);
-		}
 	}
+	m0_mutex_lock(&set->pst_lock);
+	set->pst_lnet = lnet;
+	probes_begin(set);
+	m0_mutex_unlock(&set->pst_lock);
 	set_put(set);
 }
 
@@ -152,8 +180,9 @@ static void asker_print(const struct probe_set *set, const char *verb,
 
 		fprintf(err, "colibri %s: %s: %s %d%s asked%s%s\n", verb,
 			m0_lnet_nid_print(&probe->pr_nid, nid, sizeof nid),
-			set->pst_by_node ? "the node of process"
-					 : "a node opened in process",
+			set->pst_by_node    ? "the node of process"
+			: set->pst_attached ? "the node attached by process"
+					    : "a node opened in process",
 			(int)getpid(),
 			set->pst_elsewhere ? ", in another network namespace,"
 					   : "",
@@ -174,7 +203,7 @@ static void asker_add(const struct probe_set *set, struct json_t *tree)
 	struct json_t *object = jout_object(tree, "node");
 
 	jout_num(object, "process", (uint64_t)getpid());
-	jout_bool(object, "opened", !set->pst_by_node);
+	jout_bool(object, "opened", !set->pst_by_node && !set->pst_attached);
 	jout_bool(object, "other_namespace", set->pst_elsewhere);
 }
 

@@ -12,6 +12,8 @@ struct probe_set {
 	struct m0_lnet_probe *pst_probes;
 	/** A running node asks, not one that was opened for it. */
 	bool pst_by_node;
+	/** The command is attached to the node that asks. */
+	bool pst_attached;
 	/** The node is in another network namespace than its client. */
 	bool pst_elsewhere;
 	/**
@@ -20,6 +22,11 @@ struct probe_set {
 	 */
 	const char *(*pst_why)(const struct probe_set     *set,
 			       const struct m0_lnet_probe *probe);
+	/** The node that asks, the probes that were begun, and those that have not ended. */
+	struct m0_mutex pst_lock;
+	struct m0_lnet *pst_lnet;
+	unsigned        pst_begun_nr;
+	unsigned        pst_live_nr;
 	/** Not ended yet, and one more while they are being begun. */
 	struct m0_atomic64 pst_left;
 	/**
@@ -32,7 +39,7 @@ struct probe_set {
 /** @retval -ENOMEM */
 int  probe_set_init(struct probe_set *set, const struct ctl_request *req);
 void probe_set_fini(struct probe_set *set);
-/** Begins all of them; pst_done is set. */
+/** Begins all of them, or as many as the node takes at a time; pst_done is set. */
 void probe_set_start(struct probe_set *set, struct m0_lnet *lnet);
 /**
  * Prints what became of them: answers to `out`, failures to `err`; JSON has both,

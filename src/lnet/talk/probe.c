@@ -242,6 +242,13 @@ void m0_lnet_engine_probe(struct m0_lnet_engine *eng,
 	}
 }
 
+void m0_lnet_engine_probe_cancel(struct m0_lnet_engine *eng,
+				 struct m0_lnet_probe  *probe)
+{
+	if (probe->pr_priv != NULL)
+		probe_end(eng, probe->pr_priv, -ECANCELED);
+}
+
 /* -- from discovery.c ------------------------------------------------------ */
 
 void m0_lnet__probes_join(struct m0_lnet_engine *eng, struct m0_list *list)

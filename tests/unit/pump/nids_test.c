@@ -234,6 +234,49 @@ static void errors_are_passed(void **state)
 	assert_false(m0_pump_is_ended(lnet));
 }
 
+static unsigned probed_nr;
+
+static void probed(struct m0_lnet_probe *probe)
+{
+	++probed_nr;
+	assert_int_equal(probe->pr_status, -ESHUTDOWN);
+}
+
+/* Outcomes of a probe that end the attachment; the probe ends once. */
+static void wild_probes_end_it(void **state)
+{
+	static struct m0_ring_control lies_of[5];
+	static struct m0_lnet_probe   probe;
+	unsigned                      logged_nr = 0;
+	unsigned                      i;
+
+	lies_of[0].rqc_rc = 1;
+	lies_of[1].rqc_probe.rpb_source.ln_size = 99;
+	lies_of[2].rqc_probe.rpb_nids_nr = M0_LNET_PROBE_NIDS_MAX + 1;
+	lies_of[3].rqc_probe.rpb_nids_nr = 1;
+	lies_of[3].rqc_probe.rpb_nids_up[0] = 2;
+	lies_of[4].rqc_rc = -ETIMEDOUT;
+	lies_of[4].rqc_probe.rpb_primary.ln_size = 99;
+	for (i = 0; i < ARRAY_SIZE(lies_of); ++i) {
+		if (i > 0)
+			(void)setup(state);
+		m0_log_set(no_log, &logged_nr);
+		progress(20);
+		probe = (struct m0_lnet_probe){ .pr_kind = M0_LNET_PING,
+						.pr_nid = m0_lnet_nid_lo,
+						.pr_self = m0_lnet_nid_any,
+						.pr_done = probed };
+		probed_nr = 0;
+		assert_int_equal(m0_lnet_probe(lnet, &probe), 0);
+		answer_put(&lies_of[i]);
+		m0_log_set(NULL, NULL);
+		assert_true(m0_pump_is_ended(lnet));
+		assert_int_equal(probed_nr, 1);
+		if (i + 1 < ARRAY_SIZE(lies_of))
+			(void)teardown(state);
+	}
+}
+
 #define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
 int main(void)
@@ -242,6 +285,7 @@ int main(void)
 		TEST(process_learns_of_changes), TEST(process_learns_of_many),
 		TEST(process_learns_later),      TEST(wild_counts_are_harmless),
 		TEST(wild_nids_end_it),          TEST(errors_are_passed),
+		TEST(wild_probes_end_it),
 	};
 
 	return cmocka_run_group_tests_name("pump/nids", tests, NULL, NULL);

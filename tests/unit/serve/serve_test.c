@@ -37,7 +37,7 @@ static const struct m0_serve_cfg serve_cfg = {
 			.shc_controls_nr = 2,
 			.shc_control_bytes = 8192 },
 	.svg_bytes_max = REGION_BYTES,
-	.svg_right = M0_SHARED_RIGHT_QUERY,
+	.svg_right = M0_SHARED_RIGHT_PROBE,
 	.svg_portals = { { { 0, 63 } }, 1 },
 	.svg_tmids = { { { 0, 4095 } }, 1 },
 };
@@ -651,6 +651,83 @@ static void requests_are_answered(void **state)
 	assert_int_equal(control->rqc_rc, -EPERM);
 }
 
+/* Asks for a ping by record 1. */
+static struct m0_ring_control *probe_put(const char *nid, uint64_t timeout_ms)
+{
+	struct m0_ring_control  *control = m0_shared_control(&client, 1);
+	struct m0_shared_request req = { .srq_opcode = M0_SHARED_CONTROL,
+					 .srq_nr = 1,
+					 .srq_gen = ++gen,
+					 .srq_number = M0_RING_PROBE };
+
+	M0_SET0(control);
+	control->rqc_verb = M0_RING_PROBE;
+	control->rqc_probe.rpb_kind = M0_LNET_PING;
+	control->rqc_probe.rpb_self = m0_lnet_nid_any;
+	control->rqc_probe.rpb_timeout_ms = timeout_ms;
+	assert_int_equal(m0_lnet_nid_parse(&control->rqc_probe.rpb_nid, nid),
+			 0);
+	put(&req);
+	return control;
+}
+
+static void probes_are_answered(void **state)
+{
+	const struct m0_ring_control *control;
+
+	(void)state;
+	control = probe_put("127.0.0.1@tcp", 5000);
+	assert_int_equal(report(M0_SHARED_ANSWER).shp_gen, gen);
+	assert_int_equal(control->rqc_rc, 0);
+	assert_int_equal(control->rqc_probe.rpb_nids_nr, 1);
+	/* The record may be used again, also for a probe that the node refuses. */
+	control = probe_put("127.0.0.1@tcp", 5000);
+	(void)report(M0_SHARED_ANSWER);
+	assert_int_equal(control->rqc_rc, 0);
+	srv.srv_cfg.svg_portals.vrs_nr = 0;
+	control = probe_put("127.0.0.1@tcp", 5000);
+	(void)report(M0_SHARED_ANSWER);
+	assert_int_equal(control->rqc_rc, -EACCES);
+	srv.srv_cfg.svg_right = M0_SHARED_RIGHT_QUERY;
+	control = probe_put("127.0.0.1@tcp", 5000);
+	(void)report(M0_SHARED_ANSWER);
+	assert_int_equal(control->rqc_rc, -EPERM);
+	assert_int_equal(srv.srv_probes_nr, 0);
+	assert_int_equal(srv.srv_side.shs_reserved_nr, 0);
+}
+
+/* A record belongs to the server until its probe has ended. */
+static void record_of_a_probe_breaks_the_rules(void **state)
+{
+	(void)state;
+	(void)probe_put("127.0.0.7@tcp", 3600000);
+	(void)probe_put("127.0.0.7@tcp", 3600000);
+	is_broken("control");
+	assert_int_equal(srv.srv_probes_nr, 0);
+}
+
+/* A process that ends does not wait for its probe, also if the node has yet to begin it. */
+static void end_cancels_a_probe(void **state)
+{
+	m0_time_t began = m0_time_now();
+
+	(void)state;
+	(void)probe_put("127.0.0.7@tcp", 3600000);
+	if (gen % 2 == 0)
+		progress(100);
+	m0_serve_end(&srv);
+	while (ended_nr == 0 && m0_time_now() < began + M0_TIME_ONE_SECOND)
+		progress(1);
+	assert_int_equal(ended_nr, 1);
+	assert_int_equal(srv.srv_probes_nr, 0);
+}
+
+static void end_cancels_a_probe_that_waits(void **state)
+{
+	++gen;
+	end_cancels_a_probe(state);
+}
+
 int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -668,6 +745,10 @@ int main(void)
 		CASE(garbage_breaks_the_rules),
 		CASE(false_count_breaks_the_rules),
 		CASE(requests_are_answered),
+		CASE(probes_are_answered),
+		CASE(record_of_a_probe_breaks_the_rules),
+		CASE(end_cancels_a_probe),
+		CASE(end_cancels_a_probe_that_waits),
 	};
 
 	return cmocka_run_group_tests(cases, NULL, NULL);
