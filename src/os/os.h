@@ -351,6 +351,15 @@ void m0_os_regions_share(enum m0_os_share share);
  */
 int m0_os_region_fd(const void *base);
 
+/** Bytes of regions of the allocator that other processes can map, for which huge pages
+ * were asked for ($M0_HUGE_PAGES is 1), and that have them. */
+struct m0_os_huge {
+	uint64_t ohu_asked;
+	uint64_t ohu_got;
+};
+
+void m0_os_huge_get(struct m0_os_huge *ret);
+
 /** A region that other processes can read, and not write. */
 struct m0_os_region {
 	char  *org_base;

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "m0/log.h"
 #include "os/os_internal.h"
 #include "os/shm.h"
 
@@ -10,6 +12,12 @@
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
 #endif
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE 25
+#endif
+
+/* Atomic. */
+static struct m0_os_huge huge;
 
 static void touch(char *region, size_t bytes)
 {
@@ -52,6 +60,37 @@ static void *region_map(size_t bytes, int fd)
 	return at;
 }
 
+/*
+ * A memfd of pages of huge sizes (MFD_HUGETLB) would not do: another process that maps it gets
+ * SIGBUS where its owner has punched a hole and no page is left. Here such a hole gets
+ * small pages, and the system needs no setting.
+ */
+static void huge_ask(void *region, size_t bytes)
+{
+	const char *text = m0_os_env("M0_HUGE_PAGES");
+	bool        first;
+	int         rc;
+
+	if (text == NULL || strcmp(text, "1") != 0)
+		return;
+	first = __atomic_fetch_add(&huge.ohu_asked, bytes, __ATOMIC_RELAXED) ==
+		0;
+	rc = madvise(region, bytes, MADV_COLLAPSE) == 0 ? 0 : -errno;
+	if (rc == 0)
+		__atomic_fetch_add(&huge.ohu_got, bytes, __ATOMIC_RELAXED);
+	else if (first)
+		m0_log(M0_LOG_WARN,
+		       "M0_HUGE_PAGES is 1, and the system gives a region no "
+		       "huge pages: %s",
+		       m0_errname(rc));
+}
+
+void m0_os_huge_get(struct m0_os_huge *ret)
+{
+	ret->ohu_asked = __atomic_load_n(&huge.ohu_asked, __ATOMIC_RELAXED);
+	ret->ohu_got = __atomic_load_n(&huge.ohu_got, __ATOMIC_RELAXED);
+}
+
 void *m0_os_region_alloc(size_t bytes)
 {
 	return region_map(bytes, -1);
@@ -63,6 +102,8 @@ void *m0_os__region_alloc_shared(size_t bytes, bool writable, int *ret_fd)
 	int    fd = m0_os_shm_open("colibri-region", size);
 	void  *at = fd < 0 ? NULL : region_map(bytes, fd);
 
+	if (at != NULL)
+		huge_ask(at, size);
 	if (at != NULL && !writable && m0_os_shm_own(fd) != 0) {
 		m0_os_region_free(at, bytes);
 		at = NULL;

@@ -2,10 +2,13 @@
 #include "unit/base/panics.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "m0/log.h"
 #include "os/os.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(M0_SYNC_TSAN)
@@ -360,6 +363,56 @@ static void runs_do_not_overlap(void **state)
 		m0_free_aligned(run[i], size[i], 12);
 }
 
+/* KiB of memory that is mapped by huge pages, of the mapping that begins there. */
+static long huge_kib(const void *base)
+{
+	FILE *f = fopen("/proc/self/smaps", "r");
+	char  line[512];
+	char  begin[40];
+	long  kib = -1;
+	bool  here = false;
+
+	assert_non_null(f);
+	snprintf(begin, sizeof begin, "%lx-", (unsigned long)(uintptr_t)base);
+	while (kib < 0 && fgets(line, sizeof line, f) != NULL) {
+		if (strncmp(line, begin, strlen(begin)) == 0)
+			here = true;
+		else if (here)
+			(void)sscanf(line, "ShmemPmdMapped: %ld kB", &kib);
+	}
+	fclose(f);
+	return kib;
+}
+
+/* A region that was asked to have huge pages has them, if the kernel can. */
+static void regions_may_have_huge_pages(void **state)
+{
+	struct m0_os_huge before;
+	struct m0_os_huge after;
+	uint8_t          *a;
+	void             *base;
+	size_t            bytes;
+
+	(void)state;
+	m0_os_huge_get(&before);
+	assert_int_equal(before.ohu_asked, 0);
+	m0_log_level_set(M0_LOG_FATAL);
+	assert_int_equal(setenv("M0_HUGE_PAGES", "1", 1), 0);
+	a = m0_alloc_aligned(5 * MIB, 12);
+	assert_int_equal(unsetenv("M0_HUGE_PAGES"), 0);
+	m0_log_level_set(M0_LOG_INFO);
+	assert_non_null(a);
+	assert_int_equal(a[0] | a[5 * MIB - 1], 0);
+	assert_true(m0_os_region_of(a, &base, &bytes));
+	m0_os_huge_get(&after);
+	assert_int_equal(after.ohu_asked, 6 * MIB);
+	assert_true(after.ohu_got == 0 || after.ohu_got == 6 * MIB);
+	if (after.ohu_got > 0)
+		assert_int_equal(huge_kib(base), 6 * 1024);
+	assert_true(m0_os_region_fd(base) >= 0);
+	m0_free_aligned(a, 5 * MIB, 12);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -375,6 +428,7 @@ int main(void)
 		/* For good, so the last. */
 		cmocka_unit_test(regions_can_be_read),
 		cmocka_unit_test(regions_are_shared),
+		cmocka_unit_test(regions_may_have_huge_pages),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
