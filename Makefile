@@ -60,7 +60,7 @@ check-vm: test-rdma
 test-rdma:
 	@scripts/deps build
 	@scripts/test --build-only release
-	@tests/vm/run --build $(BUILD) rdma rdma-two verbs node || [ $$? = 77 ]
+	@tests/vm/run --build $(BUILD) rdma rdma-two verbs node suite || [ $$? = 77 ]
 
 bench:
 	@scripts/deps build bench

@@ -8,6 +8,8 @@
 #include <unistd.h>
 #include <sys/wait.h>
 
+#include "base/rand.h"
+
 #include "cf.h"
 #include "cf_internal.h"
 
@@ -16,8 +18,10 @@ static const char *const mode_names[] = { "async", "sync", "inline" };
 struct options {
 	uint64_t    o_seeds_nr;
 	const char *o_case;
-	bool        o_list;
-	bool        o_no_fork;
+	/** So many cases, which the seed draws; 0: all. */
+	unsigned o_draw_nr;
+	bool     o_list;
+	bool     o_no_fork;
 };
 
 const char *cf__mode_name(enum cf_mode mode)
@@ -30,7 +34,7 @@ static int usage(const char *program)
 	fprintf(stderr,
 		"usage: %s --row NAME [--env threads|sim] [--seed N]\n"
 		"	[--seeds NR] [--mode async|sync|inline] [--workers N]\n"
-		"	[--case TEXT] [--list] [--no-fork]\n",
+		"	[--case TEXT] [--draw NR] [--list] [--no-fork]\n",
 		program);
 	return 2;
 }
@@ -71,6 +75,7 @@ static int options_parse(int argc, char **argv, struct options *o)
 		{ "mode", required_argument, NULL, 'm' },
 		{ "workers", required_argument, NULL, 'w' },
 		{ "case", required_argument, NULL, 'c' },
+		{ "draw", required_argument, NULL, 'd' },
 		{ "list", no_argument, NULL, 'l' },
 		{ "no-fork", no_argument, NULL, 'f' },
 		{ NULL, 0, NULL, 0 }
@@ -100,6 +105,9 @@ static int options_parse(int argc, char **argv, struct options *o)
 			break;
 		case 'c':
 			o->o_case = optarg;
+			break;
+		case 'd':
+			o->o_draw_nr = (unsigned)atoi(optarg);
 			break;
 		case 'l':
 			o->o_list = true;
@@ -178,19 +186,40 @@ static bool wanted(const struct options *o, const struct cf_suite *s,
 	       strcmp(s->cs_name, o->o_case) == 0;
 }
 
-static int suites_run(const struct cf_suite *suites, const struct options *o)
+static unsigned wanted_nr(const struct cf_suite *suites,
+			  const struct options  *o)
 {
 	const struct cf_suite *s;
 	const struct cf_case  *c;
 	unsigned               nr = 0;
+
+	for (s = suites; s->cs_name != NULL; ++s)
+		for (c = s->cs_cases; c->cc_name != NULL; ++c)
+			nr += wanted(o, s, c);
+	return nr;
+}
+
+static int suites_run(const struct cf_suite *suites, const struct options *o)
+{
+	const struct cf_suite *s;
+	const struct cf_case  *c;
+	struct m0_rand         rand;
+	unsigned               nr = 0;
 	unsigned               failed = 0;
+	unsigned               left = wanted_nr(suites, o);
+	unsigned               draw = o->o_draw_nr == 0 ? left : o->o_draw_nr;
+
+	m0_rand_init(&rand, cf.c_seed);
 
 	for (s = suites; s->cs_name != NULL; ++s) {
 		for (c = s->cs_cases; c->cc_name != NULL; ++c) {
 			bool ok = true;
 
-			if (!wanted(o, s, c))
+			/* Each choice of `draw` of them is as probable. */
+			if (!wanted(o, s, c) ||
+			    m0_rand_below(&rand, left--) >= draw)
 				continue;
+			--draw;
 			++nr;
 			cf.c_case = c->cc_name;
 			if (o->o_no_fork)

@@ -157,7 +157,7 @@ void lnet_end(void)
 		m0_lnet_close(nodes[nodes_nr]);
 	}
 	attach_daemons_end();
-	if (is_o2ib)
+	if (cf.c_sim && is_o2ib)
 		m0_sim_rdma_fini();
 	if (cf.c_sim)
 		m0_sim_net_fini();

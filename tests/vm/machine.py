@@ -14,7 +14,8 @@ KVM_PROBE_S = 15
 class Machine:
     """One QEMU, whose console is read line by line."""
 
-    def __init__(self, qemu, accel, image, initramfs, *, name='a', memory_mb=512, options=()):
+    def __init__(self, qemu, accel, image, initramfs, *, name='a', memory_mb=512, options=(),
+                 words=()):
         command, env = qemu
         self.name = name
         self.lines = []
@@ -28,7 +29,7 @@ class Machine:
             [*command, '-nodefaults', '-no-user-config', *cpu, '-M', 'pc', '-smp', '2',
              '-m', str(memory_mb), '-display', 'none', '-serial', 'stdio', '-no-reboot',
              '-kernel', image, '-initrd', initramfs,
-             '-append', f'{CMDLINE} vm.name={name}', *options],
+             '-append', ' '.join([CMDLINE, f'vm.name={name}', *words]), *options],
             env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT)
         os.set_blocking(self.process.stdout.fileno(), False)
