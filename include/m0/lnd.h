@@ -421,8 +421,9 @@ struct m0_lnd_ops {
 	 * @param mem  valid until ldo_mem_del.
 	 */
 	void (*ldo_mem_add)(struct m0_lnd *lnd, const struct m0_lnd_mem *mem);
-	/** The application may return the memory to the system after this call.
-	 * No message uses it. */
+	/** No message uses the memory, and the application may have returned it to
+	 * the system already. Comes before messages that use what is at the same
+	 * addresses later. */
 	void (*ldo_mem_del)(struct m0_lnd *lnd, const struct m0_lnd_mem *mem);
 	/**
 	 * The REPLY to a GET with lr_kept has completed, or there will be none.

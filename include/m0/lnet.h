@@ -468,9 +468,9 @@ M0_EXTERN int m0_lnet_lazy_set(struct m0_lnet *lnet, uint32_t portal,
 
 /**
  * Announces memory that MDs will use: the drivers of the node may then move
- * payload to and from it without a copy. The drivers of this version have no use
- * for it, and over TCP it may be left out; a process that uses the node of
- * another process needs it. The same memory may be registered several times.
+ * payload to and from it without a copy. The driver of net o2ib registers it with its
+ * devices, once, which pins it; over TCP it may be left out; a process that uses the
+ * node of another process needs it. The same memory may be registered several times.
  * @retval -EINVAL     `bytes` is 0.
  * @retval -ENOMEM
  * @retval -ENOSPC     too many regions.
@@ -481,8 +481,8 @@ M0_EXTERN int m0_lnet_mem_register(struct m0_lnet *lnet, void *addr,
 				   size_t bytes);
 /**
  * Takes back one m0_lnet_mem_register() with the same arguments. No operation
- * uses the memory. Waits until the drivers have let go of it; attached: does not wait,
- * since a daemon has memory of its own mapped, not this process's.
+ * uses the memory, which may be freed at once. Does not wait: drivers let go of it
+ * in the node's next step, and before any operation that begins later.
  */
 M0_EXTERN void m0_lnet_mem_deregister(struct m0_lnet *lnet, void *addr,
 				      size_t bytes);

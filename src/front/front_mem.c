@@ -31,8 +31,6 @@ struct front_mem {
 	uint64_t             hmr_users_nr;
 	struct m0_front_call hmr_add;
 	struct m0_front_call hmr_del;
-	/** For the thread that waits for hmr_del; NULL: none does. */
-	struct m0_semaphore *hmr_sem;
 	/** Attached, and part of a region that is handed over: that region, and where in
 	 * it; bytes 0: it is a region itself. */
 	struct mem_key hmr_base;
@@ -41,8 +39,6 @@ struct front_mem {
 	void *hmr_shadow;
 
 	/* The strand's. */
-	/** Deregistered before hmr_add was done. */
-	bool               hmr_is_gone;
 	struct m0_node_mem hmr_mem;
 };
 
@@ -70,8 +66,6 @@ static void mem_add_do(struct m0_lnet *lnet, struct m0_front_call *call)
 		lnet->fro_embed.emb_apart->fao_region_do(
 			lnet->fro_pump, true, mem->hmr_mem.nmm_mem.lme_region,
 			mem->hmr_mem.nmm_mem.lme_bytes);
-	else if (mem->hmr_is_gone)
-		m0_free(mem);
 	else
 		m0_node_mem_add(lnet->fro_node, &mem->hmr_mem);
 }
@@ -79,7 +73,6 @@ static void mem_add_do(struct m0_lnet *lnet, struct m0_front_call *call)
 static void mem_del_do(struct m0_lnet *lnet, struct m0_front_call *call)
 {
 	struct front_mem *mem = container_of(call, struct front_mem, hmr_del);
-	struct m0_semaphore *sem = mem->hmr_sem;
 
 	if (lnet->fro_pump != NULL) {
 		lnet->fro_embed.emb_apart->fao_region_do(
@@ -89,8 +82,6 @@ static void mem_del_do(struct m0_lnet *lnet, struct m0_front_call *call)
 	}
 	m0_node_mem_del(lnet->fro_node, &mem->hmr_mem);
 	m0_free(mem);
-	if (sem != NULL)
-		m0_semaphore_up(sem);
 }
 
 void m0_front__mems_fini(struct m0_lnet *lnet)
@@ -699,24 +690,15 @@ void m0_front__mems_left(struct m0_lnet *lnet)
 
 /* ------------------------------------------------------------------------ */
 
-/* On the strand itself, which cannot wait for an entry. */
-static void inside_del(struct m0_lnet *lnet, struct front_mem *mem)
-{
-	if (!m0_list_link_is_in(&mem->hmr_mem.nmm_link)) {
-		mem->hmr_is_gone = true;
-		return;
-	}
-	m0_node_mem_del(lnet->fro_node, &mem->hmr_mem);
-	m0_free(mem);
-}
-
+/*
+ * Nobody waits until the drivers have let go of the memory, for callers hold locks that the
+ * strand's callbacks need. They hear of it before anything that is posted later, so
+ * that other memory at the same addresses is not taken for it.
+ */
 void m0_lnet_mem_deregister(struct m0_lnet *lnet, void *addr, size_t bytes)
 {
-	struct mem_key      key = { addr, bytes };
-	struct m0_semaphore sem;
-	struct front_mem   *mem;
-	bool                waits = lnet->fro_node != NULL &&
-		     M0_FRONT_GET(lnet->fro_node->nod_mems_are_wanted);
+	struct mem_key    key = { addr, bytes };
+	struct front_mem *mem;
 
 	m0_front__lock(lnet);
 	mem = find(lnet, &key);
@@ -739,18 +721,5 @@ void m0_lnet_mem_deregister(struct m0_lnet *lnet, void *addr, size_t bytes)
 			m0_free(mem);
 		return;
 	}
-	if (m0_front__is_inside(lnet)) {
-		m0_mutex_unlock(&lnet->fro_lock);
-		inside_del(lnet, mem);
-		return;
-	}
-	if (waits) {
-		(void)m0_semaphore_init(&sem, 0);
-		mem->hmr_sem = &sem;
-	}
 	m0_front__call_unlock(lnet, &mem->hmr_del);
-	if (!waits)
-		return;
-	(void)m0_front__wait(lnet, &sem, M0_TIME_NEVER);
-	m0_semaphore_fini(&sem);
 }

@@ -86,8 +86,6 @@ struct m0_node {
 	unsigned                 nod_lnds_nr;
 	/** Regions that the drivers have. */
 	struct m0_list nod_mems;
-	/** A driver takes regions. Atomic. */
-	bool nod_mems_are_wanted;
 	/** Number of times that the node has taken what was posted. */
 	uint64_t nod_takes_nr;
 	/** Between m0_node_take_first() and m0_node_take_rest(); the entries

@@ -54,9 +54,6 @@ void m0_node_lnd_add(struct m0_node *node, const struct m0_lnd_row *row,
 	M0_PRE(node->nod_lnds_nr < ARRAY_SIZE(node->nod_lnds));
 	node->nod_rows[node->nod_lnds_nr] = row;
 	node->nod_lnds[node->nod_lnds_nr++] = lnd;
-	if (lnd->ld_ops->ldo_mem_add != NULL)
-		__atomic_store_n(&node->nod_mems_are_wanted, true,
-				 __ATOMIC_RELEASE);
 	m0_list_for_each_entry(&node->nod_mems, mem, struct m0_node_mem,
 			       nmm_link)
 		lnd_mem_add(lnd, mem);

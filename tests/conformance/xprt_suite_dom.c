@@ -105,6 +105,62 @@ static void deregister_queued_busy(void)
 	cf_buf_free(b);
 }
 
+/* For held(), which uses no stack of the case. */
+static struct {
+	struct cf_buf *inner;
+	int            entered;
+	int            left;
+} hold;
+
+/* A callback that deregisters, and one on a thread of the library that does not end before
+ * another thread has deregistered. */
+static void held(struct cf_buf *b, const struct m0_net_buffer_event *ev)
+{
+	(void)b;
+	(void)ev;
+	cf_buf_free(hold.inner);
+	cf_set(&hold.entered, 1);
+	while (!cf.c_sim && cf.c_mode == CF_ASYNC && cf_get(&hold.left) == 0)
+		cf_yield();
+}
+
+/* Deregistration waits for nobody: it has the lock of the domain, and who it waited for may be
+ * in a callback that wants it. */
+static void deregister_waits_for_nobody(void)
+{
+	enum {
+		NR = 4
+	};
+	struct cf_tm  *from = cf_up(0);
+	struct cf_tm  *to = cf_up(1);
+	struct cf_buf *recv = cf_recv(to, 100);
+	struct cf_buf *bufs[NR];
+	uint64_t       before;
+	int            i;
+
+	for (i = 0; i < NR; ++i)
+		bufs[i] = cf_buf(1, 10000);
+	hold.inner = cf_buf(1, 10000);
+	hold.entered = hold.left = 0;
+	recv->cb_hook = held;
+	(void)cf_send(from, to, 10, 1);
+	for (i = 0; i < NR; ++i) {
+		if (i == NR / 2)
+			cf_wait_count(&hold.entered, 1, "the callback");
+		before = cf.c_sim ? cf_activity() : 0;
+		CF_EQ(m0_net_buffer_deregister(&bufs[i]->cb_nb, cf_dom(1)), 0,
+		      "deregister");
+		CF_EQ(cf.c_sim ? cf_activity() : 0, before,
+		      "nobody has taken a step meanwhile");
+		CF_EQ(m0_net_buffer_register(&bufs[i]->cb_nb, cf_dom(1)), 0,
+		      "register again");
+		cf_buf_free(bufs[i]);
+	}
+	cf_set(&hold.left, 1);
+	cf_wait_buf(recv);
+	recv->cb_hook = NULL;
+}
+
 /* A machine keeps its domain; after its fini the domain goes. */
 static void fini_with_machine_busy(void)
 {
@@ -140,6 +196,7 @@ const struct cf_case xprt_suite_dom[] = {
 	{ "register limits", register_limits },
 	{ "register sets fields", register_sets_fields },
 	{ "deregister queued is busy", deregister_queued_busy },
+	{ "deregister waits for nobody", deregister_waits_for_nobody },
 	{ "fini with machine is busy", fini_with_machine_busy },
 	{ "fini with pool is busy", fini_with_pool_busy },
 	{ "net init counts", net_init_counts },

@@ -135,8 +135,9 @@ static void second_driver_beside_tcp(void **state)
  * it once: when the last registration ends, or the node is closed. */
 static void regions_reach_drivers_once(void **state)
 {
-	struct m0_lnet *lnet;
-	enum real_mode  mode = *(enum real_mode *)*state;
+	struct m0_lnet      *lnet;
+	struct m0_lnet_info *info;
+	enum real_mode       mode = *(enum real_mode *)*state;
 
 	both_open("efa(127.0.0.1),tcp(127.0.0.1)", "tcp(127.0.0.2)", mode);
 	lnet = re.re_a.rn_lnet;
@@ -145,8 +146,10 @@ static void regions_reach_drivers_once(void **state)
 	assert_int_equal(m0_lnet_mem_register(lnet, sink, 100), 0);
 	assert_int_equal(m0_lnet_mem_register(lnet, sink, 100), 0);
 	m0_lnet_mem_deregister(lnet, source, BYTES);
-	/* This call waits for the drivers, which have all regions then. */
 	m0_lnet_mem_deregister(lnet, source, BYTES);
+	/* This call waits for the node, which has done what was posted before. */
+	assert_int_equal(m0_lnet_info_get(lnet, &info), 0);
+	m0_lnet_info_free(info);
 	assert_int_equal(unix_lnd_counts.mems_added_nr, 2);
 	assert_int_equal(unix_lnd_counts.mems_deleted_nr, 1);
 	assert_ptr_equal(unix_lnd_counts.mem_last.lme_addr, source);

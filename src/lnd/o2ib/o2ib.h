@@ -49,10 +49,6 @@ struct m0_o2ib_net_cfg {
 
 struct m0_o2ib_cfg {
 	bool obc_listens;
-	/** Register the application's regions, each once. A deregistration waits
-	 * for the node's strand then, also below m0_net, which holds locks
-	 * meanwhile (docs/o2ib.md). */
-	bool obc_takes_regions;
 	/** Bounds: connections in all, and those that are being accepted. */
 	unsigned obc_conns_max;
 	unsigned obc_accepting_max;

@@ -384,17 +384,19 @@ static void o2ib_fini(struct m0_lnd *lnd)
 	m0_free(drv);
 }
 
-#define OPS                                                                 \
-	.ldo_name = "o2ib", .ldo_type = M0_LNET_TYPE_O2IB,                  \
-	.ldo_ni_start = o2ib_ni_start, .ldo_ni_stop = o2ib_ni_stop,         \
-	.ldo_xmit = m0_o2ib__xmit, .ldo_tx_cancel = m0_o2ib__tx_cancel,     \
-	.ldo_step = o2ib_step, .ldo_peer_drop = o2ib_peer_drop,             \
-	.ldo_ni_info = o2ib_ni_info, .ldo_rx_release = m0_o2ib__rx_release, \
-	.ldo_fini = o2ib_fini
-
-static const struct m0_lnd_ops ops = { OPS };
-static const struct m0_lnd_ops ops_regions = { OPS, .ldo_mem_add = o2ib_mem_add,
-					       .ldo_mem_del = o2ib_mem_del };
+static const struct m0_lnd_ops ops = { .ldo_name = "o2ib",
+				       .ldo_type = M0_LNET_TYPE_O2IB,
+				       .ldo_ni_start = o2ib_ni_start,
+				       .ldo_ni_stop = o2ib_ni_stop,
+				       .ldo_xmit = m0_o2ib__xmit,
+				       .ldo_tx_cancel = m0_o2ib__tx_cancel,
+				       .ldo_step = o2ib_step,
+				       .ldo_peer_drop = o2ib_peer_drop,
+				       .ldo_ni_info = o2ib_ni_info,
+				       .ldo_rx_release = m0_o2ib__rx_release,
+				       .ldo_fini = o2ib_fini,
+				       .ldo_mem_add = o2ib_mem_add,
+				       .ldo_mem_del = o2ib_mem_del };
 
 int m0_o2ib_create(struct m0_lnd **ret, const struct m0_o2ib_cfg *cfg,
 		   struct m0_o2ib_dev *dev)
@@ -404,7 +406,7 @@ int m0_o2ib_create(struct m0_lnd **ret, const struct m0_o2ib_cfg *cfg,
 	M0_ALLOC_PTR(drv);
 	if (drv == NULL)
 		return -ENOMEM;
-	drv->odr_lnd.ld_ops = cfg->obc_takes_regions ? &ops_regions : &ops;
+	drv->odr_lnd.ld_ops = &ops;
 	drv->odr_cfg = *cfg;
 	drv->odr_dev = dev;
 	drv->odr_ops = dev->odv_ops;

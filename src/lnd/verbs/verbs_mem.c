@@ -8,6 +8,11 @@
 
 #include "lnd/verbs/verbs_internal.h"
 
+enum {
+	/** Regions that are looked at for a segment. */
+	MEMS_LOOK_MAX = 8
+};
+
 static struct ibv_mr *mr_new(struct m0_verbs_hca *hca, void *addr, size_t bytes,
 			     bool is_written)
 {
@@ -37,22 +42,29 @@ static unsigned mem_after(const struct m0_verbs_dev *dev, const void *addr)
 	return lo;
 }
 
-/* The registration that has the whole segment, or NULL. */
+static bool mem_has(const struct m0_o2ib_mem *mem,
+		    const struct m0_o2ib_seg *seg)
+{
+	size_t off = (uintptr_t)seg->osg_addr - (uintptr_t)mem->ome_addr;
+
+	return off <= mem->ome_bytes && seg->osg_bytes <= mem->ome_bytes - off;
+}
+
+/* The registration that has the whole segment, or NULL. A region may have others in it, which
+ * begin later. */
 static struct ibv_mr *mr_find(const struct m0_verbs_hca *hca,
 			      const struct m0_o2ib_seg  *seg)
 {
-	const struct m0_verbs_mem *mem;
-	unsigned                   at = mem_after(hca->vhc_dev, seg->osg_addr);
-	size_t                     off;
+	unsigned at = mem_after(hca->vhc_dev, seg->osg_addr);
+	unsigned end = at - min_check(at, (unsigned)MEMS_LOOK_MAX);
 
-	if (at == 0)
-		return NULL;
-	mem = hca->vhc_dev->vdv_mems[at - 1];
-	off = (uintptr_t)seg->osg_addr - (uintptr_t)mem->vbm_mem->ome_addr;
-	return off <= mem->vbm_mem->ome_bytes &&
-			       seg->osg_bytes <= mem->vbm_mem->ome_bytes - off
-		       ? mem->vbm_mrs[hca->vhc_index]
-		       : NULL;
+	while (at-- > end) {
+		const struct m0_verbs_mem *mem = hca->vhc_dev->vdv_mems[at];
+
+		if (mem_has(mem->vbm_mem, seg))
+			return mem->vbm_mrs[hca->vhc_index];
+	}
+	return NULL;
 }
 
 static int mems_grow(struct m0_verbs_dev *dev)
