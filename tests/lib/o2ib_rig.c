@@ -54,15 +54,15 @@ static void fake_port_deaf(struct m0_o2ib_dev *dev, struct m0_o2ib_port *port)
 
 static int fake_mem_add(struct m0_o2ib_dev *dev, struct m0_o2ib_mem *mem)
 {
-	(void)dev;
-	(void)mem;
+	++rig_of(dev->odv_reactor)->rg_mems_nr;
+	mem->ome_priv = dev;
 	return 0;
 }
 
 static void fake_mem_del(struct m0_o2ib_dev *dev, struct m0_o2ib_mem *mem)
 {
-	(void)dev;
-	(void)mem;
+	M0_ASSERT(mem->ome_priv == dev);
+	--rig_of(dev->odv_reactor)->rg_mems_nr;
 }
 
 static int fake_map(struct m0_o2ib_port *port, struct m0_o2ib_seg *segs,
@@ -120,10 +120,13 @@ static int fake_connect(struct m0_o2ib_port *port, void *user,
 			const struct m0_o2ib_qp_cfg *cfg, const void *bytes,
 			size_t nr, struct m0_o2ib_qp **ret)
 {
-	struct rig_qp *qp = qp_make(port_rig(port), port, user, cfg, bytes, nr);
+	struct rig_qp *qp;
 
 	(void)to;
 	(void)src_port;
+	if (port->ort_is_gone)
+		return -ENODEV;
+	qp = qp_make(port_rig(port), port, user, cfg, bytes, nr);
 	if (qp == NULL)
 		return -ENOMEM;
 	*ret = &qp->rgq_qp;
@@ -305,7 +308,7 @@ static void fake_down(struct m0_lnd_ni *ni, const struct m0_lnet_nid *nid,
 
 static void fake_status(struct m0_lnd_ni *ni)
 {
-	(void)ni;
+	++ni_rig(ni)->rg_statuses_nr;
 }
 
 static void fake_stopped(struct m0_lnd_ni *ni)
@@ -344,6 +347,7 @@ void rig_init(struct rig *rig, uint64_t nid4, uint64_t stamp)
 	rig->rg_dev.odv_ops = &dev_ops;
 	rig->rg_dev.odv_reactor = &rig->rg_reactor;
 	m0_o2ib_cfg_default(&cfg);
+	cfg.obc_accepting_max = RIG_ACCEPTING_MAX;
 	rc = m0_o2ib_create(&rig->rg_lnd, &cfg, &rig->rg_dev);
 	M0_ASSERT(rc == 0);
 	rc = m0_lnet_nid_from4(&rig->rg_ni.ldn_nid, nid4);
@@ -443,6 +447,29 @@ void rig_complete(struct rig *rig, struct rig_qp *qp)
 	rig_step(rig);
 }
 
+void rig_fail(struct rig *rig, struct rig_qp *qp, int status)
+{
+	const struct m0_o2ib_dev_up *up = rig->rg_dev.odv_up;
+	unsigned                     i;
+
+	for (i = 0; i < qp->rgq_posts_nr; ++i)
+		if (qp->rgq_posts[i].rgp_wr.owr_is_signalled) {
+			up->odu_sent(qp->rgq_qp.oqp_user,
+				     qp->rgq_posts[i].rgp_wr.owr_id, status);
+			break;
+		}
+	up->odu_broken(qp->rgq_qp.oqp_user, status);
+	rig_step(rig);
+}
+
+void rig_port(struct rig *rig, bool is_up, bool is_gone)
+{
+	rig->rg_port->ort_is_up = is_up;
+	rig->rg_port->ort_is_gone = is_gone;
+	rig->rg_dev.odv_up->odu_port(rig->rg_port);
+	rig_step(rig);
+}
+
 void rig_over(struct rig *rig, struct rig_qp *qp)
 {
 	if (!qp->rgq_is_broken)
@@ -519,4 +546,5 @@ void rig_fini(struct rig *rig)
 	for (i = 0; i < rig->rg_rxs_nr; ++i)
 		M0_ASSERT(rig->rg_rxs[i].rgr_is_done);
 	ops->ldo_fini(rig->rg_lnd);
+	M0_ASSERT(rig->rg_mems_nr == 0);
 }

@@ -17,6 +17,8 @@ enum {
 	RIG_RXS_MAX = 64,
 	RIG_PAYLOAD_MAX = 1 << 20,
 	RIG_DEPTH = 8,
+	/** Connections that are being accepted at once. */
+	RIG_ACCEPTING_MAX = 4,
 	RIG_KEY = 0x4321
 };
 
@@ -97,8 +99,12 @@ struct rig {
 	struct m0_o2ib_request *rg_request;
 	int                     rg_map_rc;
 	unsigned                rg_maps_nr;
-	uint8_t                 rg_source[RIG_PAYLOAD_MAX];
-	uint8_t                 rg_sink[RIG_PAYLOAD_MAX];
+	/** Memory that is registered, of the driver and of the application. */
+	unsigned rg_mems_nr;
+	/** Changes of the NI's state that the engine was told. */
+	unsigned rg_statuses_nr;
+	uint8_t  rg_source[RIG_PAYLOAD_MAX];
+	uint8_t  rg_sink[RIG_PAYLOAD_MAX];
 };
 
 /** @param nid4, stamp  ours. */
@@ -119,7 +125,11 @@ bool rig_say(struct rig *rig, struct rig_qp *qp, const void *bytes, size_t nr);
 struct rig_post *rig_next(struct rig_qp *qp);
 /** Completes all that was posted. */
 void rig_complete(struct rig *rig, struct rig_qp *qp);
+/** The oldest signalled request that was posted, if there is one, and the connection fail. */
+void rig_fail(struct rig *rig, struct rig_qp *qp, int status);
 void rig_over(struct rig *rig, struct rig_qp *qp);
+/** The port, or its device, changes. */
+void rig_port(struct rig *rig, bool is_up, bool is_gone);
 /** Makes a message of the engine; NULL: too many are on their way. */
 struct rig_tx *rig_tx_make(struct rig *rig, uint64_t nid4, const void *lnet_hdr,
 			   m0_bcount_t bytes);

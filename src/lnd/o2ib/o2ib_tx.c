@@ -34,6 +34,7 @@ enum m0_lnd_health m0_o2ib__health(int status, bool has_left)
 	case -ECONNABORTED:
 		return M0_LND_LOCAL_ABORTED;
 	case -ENOMEM:
+	case -ENODEV:
 	case -EMSGSIZE:
 	case -EAFNOSUPPORT:
 		return M0_LND_LOCAL_ERROR;

@@ -443,6 +443,166 @@ static void a_keep_alive_leaves(void **state)
 	assert_int_equal(heard(), M0_O2IB_NOOP);
 }
 
+/* The device fails a request: what has left ends when the connection is over, offered memory, too,
+ * and never before; the peer is told to be down. */
+static void a_failed_request_ends_it(void **state)
+{
+	static const struct {
+		int                status;
+		enum m0_lnd_health health;
+	} rows[] = {
+		/* No acknowledgement; no receive is posted; access is refused. */
+		{ -ETIMEDOUT, M0_LND_NETWORK_TIMEOUT },
+		{ -ENOBUFS, M0_LND_REMOTE_DROPPED },
+		{ -EREMOTEIO, M0_LND_REMOTE_DROPPED },
+		{ -EIO, M0_LND_REMOTE_DROPPED },
+	};
+	unsigned i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(rows); ++i) {
+		struct rig_tx *rt = send(16);
+
+		assert_int_equal(heard(), M0_O2IB_IMMEDIATE);
+		say_put_req(LARGE);
+		assert_int_equal(heard(), M0_O2IB_PUT_ACK);
+		rig_fail(&rig, qp, rows[i].status);
+		assert_true(qp->rgq_is_broken);
+		assert_false(rt->rgt_is_done);
+		assert_false(rig_last(&rig)->rgr_is_done);
+		rig_over(&rig, qp);
+		assert_int_equal(rt->rgt_status, rows[i].status);
+		assert_int_equal(rt->rgt_health, rows[i].health);
+		assert_int_equal(rig_last(&rig)->rgr_status, rows[i].status);
+		assert_int_equal(rig.rg_downs_nr, i + 1);
+		assert_int_equal(rig.rg_down_status, rows[i].status);
+		qp = ask(RIG_DEPTH);
+		assert_non_null(qp);
+		rig_up(&rig, qp, NULL, 0);
+	}
+}
+
+/* A sink that the peer's device refuses to be written: no DONE leaves after the write. */
+static void a_refused_write_ends_it(void **state)
+{
+	struct rig_tx *rt = send(LARGE);
+
+	(void)state;
+	assert_int_equal(heard(), M0_O2IB_PUT_REQ);
+	rig_complete(&rig, qp);
+	say_ack(1, LARGE);
+	assert_int_equal(heard(), 1);
+	rig_fail(&rig, qp, -EREMOTEIO);
+	assert_false(rt->rgt_is_done);
+	rig_over(&rig, qp);
+	assert_int_equal(rt->rgt_status, -EREMOTEIO);
+	assert_int_equal(rt->rgt_health, M0_LND_REMOTE_DROPPED);
+}
+
+/* A port that is down keeps its connections, as cables come back. */
+static void a_port_goes_down_and_up(void **state)
+{
+	(void)state;
+	assert_true(rig.rg_ni.ldn_up);
+	rig_port(&rig, false, false);
+	assert_false(rig.rg_ni.ldn_up);
+	assert_int_equal(rig.rg_statuses_nr, 1);
+	assert_false(qp->rgq_is_broken);
+	rig_port(&rig, false, false);
+	assert_int_equal(rig.rg_statuses_nr, 1);
+	rig_port(&rig, true, false);
+	assert_true(rig.rg_ni.ldn_up);
+	assert_int_equal(rig.rg_statuses_nr, 2);
+	(void)send(16);
+	assert_int_equal(heard(), M0_O2IB_IMMEDIATE);
+}
+
+/* A device that is removed: each message ends once, later ones at once, and nothing is asked. */
+static void a_device_is_removed(void **state)
+{
+	struct rig_tx *rt = send(16);
+	unsigned       i;
+
+	(void)state;
+	rig_port(&rig, false, true);
+	assert_false(rig.rg_ni.ldn_up);
+	rig_fail(&rig, qp, -ENODEV);
+	assert_false(rt->rgt_is_done);
+	rig_over(&rig, qp);
+	assert_int_equal(rt->rgt_status, -ENODEV);
+	assert_int_equal(rt->rgt_health, M0_LND_LOCAL_ERROR);
+	for (i = 0; i < 3; ++i) {
+		rt = send(16);
+		rig_wait(&rig, 61 * M0_TIME_ONE_SECOND);
+		assert_true(rt->rgt_is_done);
+		assert_int_equal(rt->rgt_status, -ENODEV);
+		assert_int_equal(rt->rgt_health, M0_LND_LOCAL_ERROR);
+		assert_null(rig_asking(&rig));
+	}
+}
+
+/* Requests without end: so many are accepted as there may be, the others are refused, with an
+ * answer each; those that never get up end in time, and make room. */
+static void a_flood_of_requests_is_bounded(void **state)
+{
+	struct m0_o2ib_reject rej;
+	struct m0_o2ib_why    why;
+	unsigned              accepted = 0;
+	unsigned              i;
+
+	(void)state;
+	for (i = 1; i <= 1000; ++i) {
+		struct m0_o2ib_hdr h = hdr(M0_O2IB_CONNREQ, 0);
+
+		h.ibh_src_nid4 = PEER + i % 100;
+		h.ibh_src_stamp = PEER_STAMP + i % 100;
+		h.ibh_dst_stamp = 0;
+		if (rig_request(
+			    &rig, buf,
+			    m0_o2ib__conn_encode(&h,
+						 &(struct m0_o2ib_params){
+							 RIG_DEPTH, 256, 4096 },
+						 buf, sizeof buf)) != NULL) {
+			++accepted;
+			continue;
+		}
+		assert_int_equal(m0_o2ib__reject_decode(&rej, rig.rg_reject,
+							rig.rg_reject_nr, &why),
+				 0);
+		assert_int_equal(rej.ibr_reason, M0_O2IB_NO_RESOURCES);
+	}
+	assert_int_equal(accepted, RIG_ACCEPTING_MAX);
+	(void)send(16);
+	assert_int_equal(heard(), M0_O2IB_IMMEDIATE);
+	rig_wait(&rig, 23 * M0_TIME_ONE_SECOND);
+	for (i = 0; i < RIG_QPS_MAX; ++i)
+		if (rig.rg_qps[i].rgq_is_used && &rig.rg_qps[i] != qp) {
+			assert_true(rig.rg_qps[i].rgq_is_broken);
+			rig_over(&rig, &rig.rg_qps[i]);
+		}
+	assert_non_null(ask(RIG_DEPTH));
+}
+
+/* Memory of the application is registered once, and leaves when it says so. */
+static void a_region_is_registered_once(void **state)
+{
+	static uint8_t           memory[LARGE];
+	const struct m0_lnd_ops *ops = rig.rg_lnd->ld_ops;
+	const struct m0_lnd_mem  mem = { memory, sizeof memory, 1 };
+	unsigned                 before;
+
+	(void)state;
+	(void)send(16);
+	before = rig.rg_mems_nr;
+	ops->ldo_mem_add(rig.rg_lnd, &mem);
+	assert_int_equal(rig.rg_mems_nr, before + 1);
+	(void)send(LARGE);
+	say_put_req(LARGE);
+	assert_int_equal(rig.rg_mems_nr, before + 1);
+	ops->ldo_mem_del(rig.rg_lnd, &mem);
+	assert_int_equal(rig.rg_mems_nr, before);
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void)
@@ -465,6 +625,12 @@ int main(void)
 		CASE(a_deeper_queue_is_rejected),
 		CASE(a_silent_peer_is_left),
 		CASE(a_keep_alive_leaves),
+		CASE(a_failed_request_ends_it),
+		CASE(a_refused_write_ends_it),
+		CASE(a_port_goes_down_and_up),
+		CASE(a_device_is_removed),
+		CASE(a_flood_of_requests_is_bounded),
+		CASE(a_region_is_registered_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
