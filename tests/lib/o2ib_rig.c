@@ -34,7 +34,7 @@ static int fake_port_open(struct m0_o2ib_dev *dev, struct m0_o2ib_port *port,
 	rig->rg_port = port;
 	port->ort_priv = rig;
 	port->ort_is_up = true;
-	port->ort_depth_max = RIG_DEPTH;
+	port->ort_depth_max = RIG_DEPTH_MAX;
 	port->ort_sges_max = 2;
 	port->ort_inline_max = 128;
 	return 0;
@@ -337,6 +337,12 @@ static const struct m0_reactor_ops reactor_ops = { .rtro_rouse = fake_rouse };
 
 void rig_init(struct rig *rig, uint64_t nid4, uint64_t stamp)
 {
+	rig_init_deep(rig, nid4, stamp, RIG_DEPTH);
+}
+
+void rig_init_deep(struct rig *rig, uint64_t nid4, uint64_t stamp,
+		   unsigned depth)
+{
 	struct m0_o2ib_cfg cfg;
 	char               why[M0_LND_WHY_BYTES];
 	int                rc;
@@ -353,7 +359,8 @@ void rig_init(struct rig *rig, uint64_t nid4, uint64_t stamp)
 	rc = m0_lnet_nid_from4(&rig->rg_ni.ldn_nid, nid4);
 	M0_ASSERT(rc == 0);
 	rig->rg_ni.ldn_incarnation = stamp;
-	rig->rg_ni.ldn_peer_credits = RIG_DEPTH;
+	M0_ASSERT(depth <= RIG_DEPTH_MAX);
+	rig->rg_ni.ldn_peer_credits = depth;
 	rig->rg_ni.ldn_ops = &up_ops;
 	rig->rg_ni.ldn_engine = rig;
 	rc = rig->rg_lnd->ld_ops->ldo_ni_start(rig->rg_lnd, &rig->rg_ni, why);

@@ -17,6 +17,7 @@ enum {
 	RIG_RXS_MAX = 64,
 	RIG_PAYLOAD_MAX = 1 << 20,
 	RIG_DEPTH = 8,
+	RIG_DEPTH_MAX = 64,
 	/** Connections that are being accepted at once. */
 	RIG_ACCEPTING_MAX = 4,
 	RIG_KEY = 0x4321
@@ -40,7 +41,7 @@ struct rig_qp {
 	struct m0_o2ib_qp rgq_qp;
 	bool              rgq_is_used;
 	bool              rgq_is_broken;
-	struct rig_rbuf   rgq_rbufs[2 * RIG_DEPTH + 2];
+	struct rig_rbuf   rgq_rbufs[2 * RIG_DEPTH_MAX + 2];
 	/** Private data that it was made with. */
 	uint8_t rgq_private[64];
 	size_t  rgq_private_nr;
@@ -109,6 +110,9 @@ struct rig {
 
 /** @param nid4, stamp  ours. */
 void rig_init(struct rig *rig, uint64_t nid4, uint64_t stamp);
+/** As rig_init(), with another depth than RIG_DEPTH. */
+void rig_init_deep(struct rig *rig, uint64_t nid4, uint64_t stamp,
+		   unsigned depth);
 /** Stops the NI, and plays the ends of all QPs. */
 void rig_fini(struct rig *rig);
 /** Steps of the driver until it has nothing to do at once. */

@@ -603,6 +603,116 @@ static void a_region_is_registered_once(void **state)
 	assert_int_equal(rig.rg_mems_nr, before);
 }
 
+/* -- counts --------------------------------------------------------------------- */
+
+struct counts {
+	unsigned chains_nr;
+	unsigned sends_nr;
+	unsigned writes_nr;
+	unsigned signalled_nr;
+};
+
+/* Counts what was posted since the last call. */
+static struct counts posted(void)
+{
+	static struct rig_qp *last;
+	static unsigned       chains_nr;
+	struct counts         nr = {};
+	struct rig_post      *post;
+
+	if (last != qp || chains_nr > qp->rgq_chains_nr)
+		chains_nr = 0;
+	last = qp;
+	while ((post = rig_next(qp)) != NULL) {
+		nr.sends_nr += post->rgp_wr.owr_op == M0_O2IB_OP_SEND;
+		nr.writes_nr += post->rgp_wr.owr_op == M0_O2IB_OP_WRITE;
+		nr.signalled_nr += post->rgp_wr.owr_is_signalled;
+	}
+	nr.chains_nr = qp->rgq_chains_nr - chains_nr;
+	chains_nr = qp->rgq_chains_nr;
+	return nr;
+}
+
+/* 1 MiB leaves by two messages and one chain of writes, with two doorbells; it comes with one. */
+static void counts_of_a_large_put(void **state)
+{
+	enum {
+		MIB = 1 << 20
+	};
+	struct rig_tx *rt;
+	struct counts  nr;
+
+	(void)state;
+	(void)posted();
+	rt = send(MIB);
+	assert_int_equal(heard(), M0_O2IB_PUT_REQ);
+	qp->rgq_seen = 0;
+	say_ack(1, MIB);
+	nr = posted();
+	assert_int_equal(nr.sends_nr, 2);
+	assert_int_equal(nr.writes_nr, 1);
+	assert_int_equal(nr.chains_nr, 2);
+	assert_true(nr.signalled_nr <= 2);
+	rig_complete(&rig, qp);
+	assert_true(rt->rgt_is_done);
+	say_put_req(MIB);
+	nr = posted();
+	assert_int_equal(nr.sends_nr, 1);
+	assert_int_equal(nr.writes_nr, 0);
+	assert_int_equal(nr.chains_nr, 1);
+	assert_int_equal(nr.signalled_nr, 0);
+}
+
+/* Messages of 64 bytes, so many in flight: one send each, and few completions. */
+static void small_count(unsigned depth, unsigned signalled_of_100)
+{
+	enum {
+		ROUNDS = 8
+	};
+	const struct m0_lnd_ops *ops;
+	struct rig_tx           *rts[RIG_DEPTH_MAX];
+	struct m0_o2ib_hdr       h = hdr(M0_O2IB_NOOP, (uint8_t)depth);
+	struct counts            nr;
+	unsigned                 round;
+	unsigned                 i;
+
+	rig_init_deep(&rig, US, US_STAMP, depth);
+	ops = rig.rg_lnd->ld_ops;
+	qp = ask((uint16_t)depth);
+	assert_non_null(qp);
+	rig_up(&rig, qp, NULL, 0);
+	(void)posted();
+	for (round = 0; round < ROUNDS; ++round) {
+		for (i = 0; i < depth; ++i) {
+			rts[i] = rig_tx_make(&rig, PEER, lnet(M0_O2IB_LNET_PUT),
+					     64);
+			assert_non_null(rts[i]);
+			ops->ldo_xmit(&rig.rg_ni, &rts[i]->rgt_tx);
+		}
+		rig_step(&rig);
+		nr = posted();
+		assert_int_equal(nr.sends_nr, depth);
+		assert_int_equal(nr.writes_nr, 0);
+		assert_true(nr.signalled_nr * 100 <= depth * signalled_of_100);
+		rig_complete(&rig, qp);
+		for (i = 0; i < depth; ++i)
+			assert_true(rts[i]->rgt_is_done);
+		assert_true(rig_say(&rig, qp, buf,
+				    m0_o2ib__noop_encode(&h, buf, sizeof buf)));
+		/* Room for the next round. */
+		qp->rgq_posts_nr = 0;
+		qp->rgq_seen = 0;
+	}
+	rig_fini(&rig);
+}
+
+static void counts_of_small_messages(void **state)
+{
+	(void)state;
+	small_count(8, 25);
+	small_count(64, 10);
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void)
@@ -631,6 +741,8 @@ int main(void)
 		CASE(a_device_is_removed),
 		CASE(a_flood_of_requests_is_bounded),
 		CASE(a_region_is_registered_once),
+		CASE(counts_of_a_large_put),
+		cmocka_unit_test(counts_of_small_messages),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
