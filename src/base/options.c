@@ -4,6 +4,7 @@
 
 #include "base/options.h"
 #include "m0/base.h"
+#include "m0/time.h"
 
 enum {
 	/** Most characters of an option that a message shows. */
@@ -185,4 +186,15 @@ char *m0_options_names(const struct m0_option *table, unsigned nr, char *buf,
 		at += (size_t)snprintf(buf + at, size - at, "%s%s",
 				       i == 0 ? "" : ", ", table[i].opt_name);
 	return buf;
+}
+
+int m0_options_reconnect_check(uint64_t min_ns, uint64_t max_ns, char *why)
+{
+	if (min_ns <= max_ns)
+		return 0;
+	snprintf(why, M0_OPTIONS_WHY_BYTES,
+		 "min_reconnectms is %" PRIu64
+		 "; accepted: up to max_reconnectms, which is %" PRIu64,
+		 min_ns / M0_TIME_ONE_MSEC, max_ns / M0_TIME_ONE_MSEC);
+	return -EINVAL;
 }

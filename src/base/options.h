@@ -55,6 +55,13 @@ int m0_options_read(const struct m0_option *table, unsigned nr, void *obj,
 		    const char *text, char *why);
 
 /**
+ * Checks the pair of options min_reconnectms and max_reconnectms, which drivers share.
+ * @param why  buffer of M0_OPTIONS_WHY_BYTES.
+ * @retval -EINVAL  the former is above the latter.
+ */
+int m0_options_reconnect_check(uint64_t min_ns, uint64_t max_ns, char *why);
+
+/**
  * Reads a decimal number of `nr` digits.
  * @return false: it is none, or does not fit.
  */

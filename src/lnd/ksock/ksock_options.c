@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Options of a network, by the names of the parameters of Lustre. */
-#include <stdio.h>
-
 #include "lnd/ksock/sock_internal.h"
 #include "base/options.h"
 
@@ -36,14 +34,10 @@ int m0_sock_options(struct m0_sock_net_cfg *cfg, const char *text, char *why)
 	rc = m0_options_read(options, ARRAY_SIZE(options), &own, text, why);
 	if (rc != 0)
 		return rc;
-	if (own.son_reconnect_min_ns > own.son_reconnect_max_ns) {
-		snprintf(why, M0_OPTIONS_WHY_BYTES,
-			 "min_reconnectms is %" PRIu64
-			 "; accepted: up to max_reconnectms, which is %" PRIu64,
-			 own.son_reconnect_min_ns / M0_TIME_ONE_MSEC,
-			 own.son_reconnect_max_ns / M0_TIME_ONE_MSEC);
-		return -EINVAL;
-	}
+	rc = m0_options_reconnect_check(own.son_reconnect_min_ns,
+					own.son_reconnect_max_ns, why);
+	if (rc != 0)
+		return rc;
 	*cfg = own;
 	return 0;
 }

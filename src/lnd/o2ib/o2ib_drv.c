@@ -26,22 +26,6 @@ void m0_o2ib_cfg_default(struct m0_o2ib_cfg *cfg)
 	};
 }
 
-void m0_o2ib__rouse(struct m0_o2ib__drv *drv)
-{
-	drv->odr_reactor->rtr_called = true;
-	if (drv->odr_is_pending)
-		return;
-	drv->odr_is_pending = true;
-	drv->odr_reactor->rtr_ops->rtro_rouse(drv->odr_reactor);
-}
-
-void m0_o2ib__scan_by(struct m0_o2ib__ni *ni, m0_time_t at)
-{
-	ni->oni_scan_at = min64u(ni->oni_scan_at, at);
-	if (at <= m0_o2ib__now(ni->oni_drv))
-		m0_o2ib__rouse(ni->oni_drv);
-}
-
 /* -- interfaces ------------------------------------------------------------------ */
 
 /** Inherits the driver's values where the network has no options of its own. */

@@ -105,6 +105,13 @@ struct m0_o2ib__xfer {
 	struct m0_o2ib_frag oxf_frags[M0_O2IB_FRAGS_MAX];
 };
 
+/** Meanings of ltx_priv[1] of a message of the engine; in ltx_word[0]. */
+enum m0_o2ib__tx_kind {
+	M0_O2IB__TX_ENDED,
+	M0_O2IB__TX_MSG,
+	M0_O2IB__TX_XFER
+};
+
 enum m0_o2ib__msg_place {
 	M0_O2IB__WAITING,
 	M0_O2IB__QUEUED,
@@ -291,7 +298,7 @@ static inline struct m0_o2ib__drv *m0_o2ib__drv(
 	return conn->ocn_ni->oni_drv;
 }
 
-/* -- o2ib_drv.c -------------------------------------------------------------- */
+/* -- o2ib_wake.c ------------------------------------------------------------- */
 
 /** The driver has something to do in its next step, which comes soon. */
 void m0_o2ib__rouse(struct m0_o2ib__drv *drv);
@@ -321,6 +328,11 @@ void *m0_o2ib__recycle(struct m0_list *list, size_t offset, size_t bytes);
 
 void m0_o2ib__xmit(struct m0_lnd_ni *lnd_ni, struct m0_lnd_tx *tx);
 void m0_o2ib__tx_cancel(struct m0_lnd_ni *lnd_ni, struct m0_lnd_tx *tx);
+/** A source has its memory: its request, or its DONE, may leave. */
+void m0_o2ib__source_ready(struct m0_o2ib__xfer *xfer);
+
+/* -- o2ib_end.c: their ends ------------------------------------------------------ */
+
 void m0_o2ib__tx_end(struct m0_lnd_tx *tx, int status,
 		     enum m0_lnd_health health);
 void m0_o2ib__txs_tell(struct m0_o2ib__drv *drv);
@@ -329,10 +341,6 @@ enum m0_lnd_health m0_o2ib__health(int status, bool has_left);
 /** Ends a message that has not been posted, and is in no list. */
 void m0_o2ib__msg_fail(struct m0_o2ib__msg *msg, int status,
 		       enum m0_lnd_health health);
-/** A source has its memory: its request, or its DONE, may leave. */
-void m0_o2ib__source_ready(struct m0_o2ib__xfer *xfer);
-/** A source cannot have memory. */
-void m0_o2ib__source_fail(struct m0_o2ib__xfer *xfer, int status);
 /** Ends a source, and the message that it is for. */
 void m0_o2ib__source_end(struct m0_o2ib__xfer *xfer, int status,
 			 enum m0_lnd_health health);
@@ -349,8 +357,8 @@ void m0_o2ib__xfer_put(struct m0_o2ib__xfer *xfer);
  * @retval -EAGAIN  it waits in oni_hungry.
  */
 int m0_o2ib__xfer_map(struct m0_o2ib__xfer *xfer, unsigned frags_max);
-/** Gives memory to those that wait for it. */
-void m0_o2ib__xfers_feed(struct m0_o2ib__ni *ni);
+/** Takes memory to copy through. @retval -EAGAIN  there is none now. */
+int m0_o2ib__xfer_bounce(struct m0_o2ib__xfer *xfer);
 /** A sink has its bytes: they are where the engine wants them. */
 void m0_o2ib__xfer_arrived(struct m0_o2ib__xfer *xfer);
 /** Checks the peer's memory against the payload, and begins to write. */
@@ -359,6 +367,11 @@ int m0_o2ib__xfer_begin(struct m0_o2ib__xfer *xfer);
  * Pre: oxf_left > 0. */
 void m0_o2ib__xfer_next(struct m0_o2ib__xfer *xfer, unsigned sges_max,
 			struct m0_o2ib_seg *segs, struct m0_o2ib_wr *wr);
+
+/* -- o2ib_feed.c ---------------------------------------------------------------- */
+
+/** Gives memory to those that wait for it. */
+void m0_o2ib__xfers_feed(struct m0_o2ib__ni *ni);
 
 /* -- o2ib_out.c: messages that leave --------------------------------------------------- */
 
@@ -370,6 +383,8 @@ bool m0_o2ib__is_queueing(const struct m0_o2ib__conn *conn);
 bool m0_o2ib__answer(struct m0_o2ib__conn *conn, uint8_t type,
 		     struct m0_o2ib__xfer *xfer, uint64_t cookie,
 		     int32_t status);
+/** A source cannot have memory. */
+void m0_o2ib__source_fail(struct m0_o2ib__xfer *xfer, int status);
 /** Posts what may be posted now. */
 void m0_o2ib__conn_flush(struct m0_o2ib__conn *conn);
 void m0_o2ib__sent(void *user, uint64_t id, int status);

@@ -69,6 +69,14 @@ bool m0_o2ib__answer(struct m0_o2ib__conn *conn, uint8_t type,
 	return true;
 }
 
+void m0_o2ib__source_fail(struct m0_o2ib__xfer *xfer, int status)
+{
+	if (xfer->oxf_is_get && xfer->oxf_conn->ocn_state == M0_O2IB__UP)
+		(void)m0_o2ib__answer(xfer->oxf_conn, M0_O2IB_GET_DONE, NULL,
+				      xfer->oxf_peer_cookie, status);
+	m0_o2ib__source_end(xfer, status, m0_o2ib__health(status, false));
+}
+
 /* -- chains ------------------------------------------------------------------- */
 
 /** The last of a chain is signalled if a message of it must be known to have left,

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
-/* Makes the driver from the configuration of a node, over the provider of its
- * host; options of a network, by the names of the parameters of Lustre. */
+/* Makes the driver from the configuration of a node, over the provider of its host. */
 #include <stdio.h>
 
 #include "lnd/o2ib/o2ib.h"
@@ -8,10 +7,6 @@
 #include "lnd/lnd_row.h"
 
 enum {
-	DAY_SECONDS = 86400,
-	DAY_MS = DAY_SECONDS * 1000,
-	PORT_MAX = 65535,
-	ANY_MAX = 1 << 30,
 	/** Registrations of foreign memory, and polling before sleeping. */
 	CACHE_BYTES = 256 << 20,
 	SPIN_US = 50
@@ -27,60 +22,6 @@ void m0_o2ib_provider_set(const struct m0_o2ib_provider *prov)
 const struct m0_o2ib_provider *m0_o2ib_provider_get(void)
 {
 	return provider;
-}
-
-#define OPTION(field, name, unit, min, max, scale) \
-	M0_OPTION(struct m0_o2ib_net_cfg, field, name, unit, min, max, scale)
-#define IGNORED(name) OPTION(obn_ignored, name, "", 0, ANY_MAX, 1)
-
-static const struct m0_option options[] = {
-	OPTION(obn_service, "service", "", 1, PORT_MAX, 1),
-	OPTION(obn_use_privileged_port, "use_privileged_port", "", 0, 1, 1),
-	OPTION(obn_timeout_ns, "timeout", "seconds", 1, DAY_SECONDS,
-	       M0_TIME_ONE_SECOND),
-	OPTION(obn_keepalive_ns, "keepalive", "seconds", 0, DAY_SECONDS,
-	       M0_TIME_ONE_SECOND),
-	OPTION(obn_reconnect_min_ns, "min_reconnectms", "milliseconds", 1,
-	       DAY_MS, M0_TIME_ONE_MSEC),
-	OPTION(obn_reconnect_max_ns, "max_reconnectms", "milliseconds", 1,
-	       DAY_MS, M0_TIME_ONE_MSEC),
-	OPTION(obn_cancel_grace_ns, "cancel_grace_ms", "milliseconds", 0,
-	       DAY_MS, M0_TIME_ONE_MSEC),
-	OPTION(obn_retry_nr, "retry_count", "", 0, 7, 1),
-	OPTION(obn_rnr_retry_nr, "rnr_retry_count", "", 0, 7, 1),
-	OPTION(obn_rnr_timer, "min_rnr_timer", "", 0, 31, 1),
-	OPTION(obn_ack_timeout, "ack_timeout", "", 0, 31, 1),
-	OPTION(obn_bounce_bytes, "bounce_mib", "MiB", 1, 4096, 1 << 20),
-	IGNORED("peercredits_hiw"),
-	IGNORED("concurrent_sends"),
-	IGNORED("map_on_demand"),
-	IGNORED("conns_per_peer"),
-	IGNORED("ntx"),
-	IGNORED("fmr_pool_size"),
-	IGNORED("fmr_flush_trigger"),
-	IGNORED("fmr_cache"),
-};
-
-int m0_o2ib_options(struct m0_o2ib_net_cfg *cfg, const char *text, char *why)
-{
-	struct m0_o2ib_net_cfg own = *cfg;
-	int                    rc;
-
-	if (text == NULL)
-		return 0;
-	rc = m0_options_read(options, ARRAY_SIZE(options), &own, text, why);
-	if (rc != 0)
-		return rc;
-	if (own.obn_reconnect_min_ns > own.obn_reconnect_max_ns) {
-		snprintf(why, M0_OPTIONS_WHY_BYTES,
-			 "min_reconnectms is %" PRIu64
-			 "; accepted: up to max_reconnectms, which is %" PRIu64,
-			 own.obn_reconnect_min_ns / M0_TIME_ONE_MSEC,
-			 own.obn_reconnect_max_ns / M0_TIME_ONE_MSEC);
-		return -EINVAL;
-	}
-	*cfg = own;
-	return 0;
 }
 
 static void cfg_set(struct m0_o2ib_cfg *ocfg, const struct m0_lnet_cfg *cfg)

@@ -1,118 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
-/* Messages of the engine, from ldo_xmit to lu_tx_done. */
+/* Messages of the engine, from ldo_xmit to a queue. */
 #include "lnd/o2ib/o2ib_internal.h"
 
-/** Meanings of ltx_priv[1]; in ltx_word[0]. */
-enum tx_kind {
-	TX_ENDED,
-	TX_MSG,
-	TX_XFER
-};
-
-static struct m0_o2ib__ni *ni_of(const struct m0_lnd_tx *tx)
-{
-	return tx->ltx_priv[0];
-}
-
-static void tx_is(struct m0_lnd_tx *tx, enum tx_kind kind, void *what)
+static void tx_is(struct m0_lnd_tx *tx, enum m0_o2ib__tx_kind kind, void *what)
 {
 	tx->ltx_word[0] = kind;
 	tx->ltx_priv[1] = what;
 }
 
-enum m0_lnd_health m0_o2ib__health(int status, bool has_left)
-{
-	switch (status) {
-	case 0:
-		return M0_LND_OK;
-	case -ETIMEDOUT:
-	case -EHOSTUNREACH:
-		return M0_LND_NETWORK_TIMEOUT;
-	case -ECANCELED:
-	case -ENETDOWN:
-		return M0_LND_LOCAL_INTERRUPT;
-	case -ECONNABORTED:
-		return M0_LND_LOCAL_ABORTED;
-	case -ENOMEM:
-	case -ENODEV:
-	case -EMSGSIZE:
-	case -EAFNOSUPPORT:
-		return M0_LND_LOCAL_ERROR;
-	default:
-		return has_left || status == -ECONNREFUSED
-			       ? M0_LND_REMOTE_DROPPED
-			       : M0_LND_LOCAL_DROPPED;
-	}
-}
-
-void m0_o2ib__tx_end(struct m0_lnd_tx *tx, int status,
-		     enum m0_lnd_health health)
-{
-	struct m0_o2ib__drv *drv = ni_of(tx)->oni_drv;
-
-	M0_PRE(status <= 0);
-	tx->ltx_priv[1] = (void *)(intptr_t)status;
-	tx->ltx_word[0] = TX_ENDED;
-	tx->ltx_word[1] = health;
-	m0_list_link_init(&tx->ltx_link);
-	m0_list_add_tail(&drv->odr_ended, &tx->ltx_link);
-	m0_o2ib__rouse(drv);
-}
-
-void m0_o2ib__txs_tell(struct m0_o2ib__drv *drv)
-{
-	struct m0_list       list;
-	struct m0_list_link *link;
-
-	m0_list_init(&list);
-	m0_list_splice_tail(&list, &drv->odr_ended);
-	while ((link = m0_list_first(&list)) != NULL) {
-		struct m0_lnd_tx *tx =
-			m0_list_entry(link, struct m0_lnd_tx, ltx_link);
-
-		m0_list_del(link);
-		drv->odr_spoke = true;
-		ni_of(tx)->oni_ni->ldn_ops->lu_tx_done(
-			tx, (int)(intptr_t)tx->ltx_priv[1],
-			(enum m0_lnd_health)tx->ltx_word[1]);
-	}
-}
-
-void m0_o2ib__msg_fail(struct m0_o2ib__msg *msg, int status,
-		       enum m0_lnd_health health)
-{
-	struct m0_lnd_tx     *tx = msg->oms_tx;
-	struct m0_o2ib__xfer *xfer = msg->oms_xfer;
-	struct m0_o2ib__drv  *drv = msg->oms_peer->ope_ni->oni_drv;
-
-	M0_PRE(msg->oms_place != M0_O2IB__POSTED);
-	m0_o2ib__msg_put(drv, msg);
-	if (xfer != NULL)
-		m0_o2ib__source_end(xfer, status, health);
-	else
-		m0_o2ib__tx_end(tx, status, health);
-}
-
 /* -- sources ----------------------------------------------------------------- */
-
-void m0_o2ib__source_end(struct m0_o2ib__xfer *xfer, int status,
-			 enum m0_lnd_health health)
-{
-	struct m0_lnd_tx *tx = xfer->oxf_tx;
-
-	M0_PRE(!xfer->oxf_is_sink && tx != NULL);
-	xfer->oxf_tx = NULL;
-	m0_o2ib__xfer_put(xfer);
-	m0_o2ib__tx_end(tx, status, health);
-}
-
-void m0_o2ib__source_fail(struct m0_o2ib__xfer *xfer, int status)
-{
-	if (xfer->oxf_is_get && xfer->oxf_conn->ocn_state == M0_O2IB__UP)
-		(void)m0_o2ib__answer(xfer->oxf_conn, M0_O2IB_GET_DONE, NULL,
-				      xfer->oxf_peer_cookie, status);
-	m0_o2ib__source_end(xfer, status, m0_o2ib__health(status, false));
-}
 
 /** The REPLY to a GET_REQ has its memory. */
 static void get_ready(struct m0_o2ib__xfer *xfer)
@@ -172,7 +68,7 @@ static void source_begin(struct m0_o2ib__ni *ni, struct m0_o2ib__xfer *xfer,
 	xfer->oxf_deadline = min64u(tx->ltx_deadline,
 				    m0_time_add(m0_o2ib__now(ni->oni_drv),
 						ni->oni_cfg.obn_timeout_ns));
-	tx_is(tx, TX_XFER, xfer);
+	tx_is(tx, M0_O2IB__TX_XFER, xfer);
 	rc = m0_o2ib__xfer_map(xfer, M0_O2IB_MAP_SEGS_MAX);
 	if (rc == 0)
 		m0_o2ib__source_ready(xfer);
@@ -228,7 +124,7 @@ static void small_send(struct m0_o2ib__ni *ni, struct m0_lnd_tx *tx)
 	msg->oms_deadline = min64u(tx->ltx_deadline,
 				   m0_time_add(m0_o2ib__now(ni->oni_drv),
 					       ni->oni_cfg.obn_timeout_ns));
-	tx_is(tx, TX_MSG, msg);
+	tx_is(tx, M0_O2IB__TX_MSG, msg);
 	m0_o2ib__peer_send(peer, msg);
 }
 
@@ -285,11 +181,12 @@ void m0_o2ib__tx_cancel(struct m0_lnd_ni *lnd_ni, struct m0_lnd_tx *tx)
 	struct m0_o2ib__msg  *msg = tx->ltx_priv[1];
 	struct m0_o2ib__xfer *xfer = tx->ltx_priv[1];
 
-	if (tx->ltx_word[0] == TX_ENDED)
+	if (tx->ltx_word[0] == M0_O2IB__TX_ENDED)
 		return;
-	if (tx->ltx_word[0] == TX_MSG && msg->oms_place != M0_O2IB__POSTED)
+	if (tx->ltx_word[0] == M0_O2IB__TX_MSG &&
+	    msg->oms_place != M0_O2IB__POSTED)
 		msg_take(msg);
-	else if (tx->ltx_word[0] == TX_MSG)
+	else if (tx->ltx_word[0] == M0_O2IB__TX_MSG)
 		hurry(ni, &msg->oms_deadline);
 	else if (xfer->oxf_req != NULL)
 		msg_take(xfer->oxf_req);

@@ -98,8 +98,7 @@ static void payload_copy(const struct m0_o2ib__xfer *xfer, void *addr, bool in)
 		m0_bufvec_copy_at(&flat, 0, pl->lpy_vec, pl->lpy_offset, nr);
 }
 
-/** Takes memory to copy through. */
-static int bounce_take(struct m0_o2ib__xfer *xfer)
+int m0_o2ib__xfer_bounce(struct m0_o2ib__xfer *xfer)
 {
 	struct m0_o2ib__bounce *bounce =
 		m0_o2ib__bounce_get(xfer->oxf_ni, xfer->oxf_is_sink);
@@ -130,48 +129,12 @@ int m0_o2ib__xfer_map(struct m0_o2ib__xfer *xfer, unsigned frags_max)
 		return 0;
 	if (xfer->oxf_payload.lpy_bytes > M0_O2IB__BOUNCE_BYTES)
 		return -EMSGSIZE;
-	rc = m0_list_is_empty(hungry) ? bounce_take(xfer) : -EAGAIN;
+	rc = m0_list_is_empty(hungry) ? m0_o2ib__xfer_bounce(xfer) : -EAGAIN;
 	if (rc == -EAGAIN) {
 		xfer->oxf_state = M0_O2IB__NO_MEMORY;
 		m0_list_add_tail(hungry, &xfer->oxf_link);
 	}
 	return rc;
-}
-
-/** An xfer has its memory, or cannot have it. */
-static void fed(struct m0_o2ib__xfer *xfer, int rc)
-{
-	xfer->oxf_state = M0_O2IB__READY;
-	if (rc == 0 && xfer->oxf_is_sink)
-		m0_o2ib__sink_offer(xfer);
-	else if (rc == 0)
-		m0_o2ib__source_ready(xfer);
-	else if (xfer->oxf_is_sink)
-		m0_o2ib__sink_refuse(xfer, rc);
-	else
-		m0_o2ib__source_fail(xfer, rc);
-}
-
-static void list_feed(struct m0_list *hungry)
-{
-	struct m0_list_link *link;
-
-	while ((link = m0_list_first(hungry)) != NULL) {
-		struct m0_o2ib__xfer *xfer =
-			m0_list_entry(link, struct m0_o2ib__xfer, oxf_link);
-		int rc = bounce_take(xfer);
-
-		if (rc == -EAGAIN)
-			break;
-		m0_list_del(link);
-		fed(xfer, rc);
-	}
-}
-
-void m0_o2ib__xfers_feed(struct m0_o2ib__ni *ni)
-{
-	list_feed(&ni->oni_hungry[true]);
-	list_feed(&ni->oni_hungry[false]);
 }
 
 void m0_o2ib__xfer_arrived(struct m0_o2ib__xfer *xfer)
