@@ -266,6 +266,8 @@ static int fake_rx_begin(struct m0_lnd_ni *ni, struct m0_lnd_rx *rx,
 	uint32_t       kind;
 
 	M0_ASSERT(!large);
+	if (rig->rg_begin_drops)
+		rig->rg_lnd->ld_ops->ldo_peer_drop(&rig->rg_ni, NULL);
 	if (rig->rg_begin_rc != 0 || rig->rg_rxs_nr == RIG_RXS_MAX)
 		return rig->rg_begin_rc != 0 ? rig->rg_begin_rc : -EAGAIN;
 	rr = &rig->rg_rxs[rig->rg_rxs_nr++];

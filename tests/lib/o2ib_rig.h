@@ -88,7 +88,9 @@ struct rig {
 	struct rig_rx        rg_rxs[RIG_RXS_MAX];
 	unsigned             rg_rxs_nr;
 	/** Answer of lu_rx_begin; memory that the engine wants to be filled. */
-	int         rg_begin_rc;
+	int rg_begin_rc;
+	/** lu_rx_begin drops all connections before. */
+	bool        rg_begin_drops;
 	m0_bcount_t rg_wanted;
 	bool        rg_is_stopped;
 	unsigned    rg_downs_nr;

@@ -331,7 +331,10 @@ static int request_in(struct m0_o2ib__conn *conn, struct m0_o2ib_rbuf *rbuf,
 	rx->orx_rx.lr_nid = conn->ocn_peer->ope_nid;
 	rc = m0_list_is_empty(&conn->ocn_paused) ? rx_offer(rx, why) : -EAGAIN;
 	if (rc == -EAGAIN) {
-		pause_on(rx);
+		if (conn->ocn_state == M0_O2IB__UP)
+			pause_on(rx);
+		else
+			rx_drop(rx);
 		return 0;
 	}
 	if (rc != 0) {
@@ -553,7 +556,9 @@ void m0_o2ib__paused_retry(struct m0_o2ib__conn *conn)
 	       (rx = rx_first(&conn->ocn_paused)) != NULL) {
 		m0_list_del(&rx->orx_link);
 		rc = rx_offer(rx, &why);
-		if (rc == -EAGAIN) {
+		if (rc == -EAGAIN && conn->ocn_state != M0_O2IB__UP) {
+			rx_drop(rx);
+		} else if (rc == -EAGAIN) {
 			m0_list_add(&conn->ocn_paused, &rx->orx_link);
 		} else if (rc != 0) {
 			rx_drop(rx);

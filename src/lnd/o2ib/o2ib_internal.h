@@ -379,7 +379,7 @@ void m0_o2ib__msg_queue(struct m0_o2ib__conn *conn, struct m0_o2ib__msg *msg);
 void m0_o2ib__conn_dirty(struct m0_o2ib__conn *conn);
 /** Has messages that wait for a credit, a slot, or the device. */
 bool m0_o2ib__is_queueing(const struct m0_o2ib__conn *conn);
-/** Queues an answer. @return false: no memory, the connection breaks. */
+/** Queues an answer. @return false: no memory, or the connection breaks. */
 bool m0_o2ib__answer(struct m0_o2ib__conn *conn, uint8_t type,
 		     struct m0_o2ib__xfer *xfer, uint64_t cookie,
 		     int32_t status);

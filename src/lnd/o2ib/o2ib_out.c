@@ -56,8 +56,12 @@ bool m0_o2ib__answer(struct m0_o2ib__conn *conn, uint8_t type,
 		     struct m0_o2ib__xfer *xfer, uint64_t cookie,
 		     int32_t status)
 {
-	struct m0_o2ib__msg *msg = m0_o2ib__msg_get(m0_o2ib__drv(conn), type);
+	struct m0_o2ib__msg *msg;
 
+	/* The engine may end connections while it is offered a message. */
+	if (conn->ocn_state != M0_O2IB__UP)
+		return false;
+	msg = m0_o2ib__msg_get(m0_o2ib__drv(conn), type);
 	if (msg == NULL) {
 		m0_o2ib__conn_break(conn, -ENOMEM);
 		return false;

@@ -603,6 +603,46 @@ static void a_region_is_registered_once(void **state)
 	assert_int_equal(rig.rg_mems_nr, before);
 }
 
+static void say_any(unsigned i)
+{
+	if (i == 0)
+		say_immediate(8, 0);
+	else if (i == 1)
+		say_put_req(0);
+	else if (i == 2)
+		say_put_req(LARGE);
+	else
+		say_get_req(LARGE);
+}
+
+/* The engine ends the connection while it is offered a message: no answer leaves, and what was
+ * begun ends. */
+static void a_message_may_end_its_connection(void **state)
+{
+	unsigned i;
+
+	(void)state;
+	for (i = 0; i < 8; ++i) {
+		rig.rg_begin_drops = true;
+		rig.rg_begin_rc = i < 4 ? 0 : -EAGAIN;
+		say_any(i % 4);
+		rig.rg_begin_drops = false;
+		rig.rg_begin_rc = 0;
+		assert_true(qp->rgq_is_broken);
+		assert_int_equal(heard(), 0);
+		rig_over(&rig, qp);
+		qp = ask(RIG_DEPTH);
+		assert_non_null(qp);
+		rig_up(&rig, qp, NULL, 0);
+	}
+	/* As does one that was put off. */
+	rig.rg_begin_rc = -EAGAIN;
+	say_put_req(LARGE);
+	rig.rg_begin_drops = true;
+	rig_wait(&rig, M0_TIME_ONE_SECOND);
+	assert_true(qp->rgq_is_broken);
+}
+
 /* -- counts --------------------------------------------------------------------- */
 
 struct counts {
@@ -741,6 +781,7 @@ int main(void)
 		CASE(a_device_is_removed),
 		CASE(a_flood_of_requests_is_bounded),
 		CASE(a_region_is_registered_once),
+		CASE(a_message_may_end_its_connection),
 		CASE(counts_of_a_large_put),
 		cmocka_unit_test(counts_of_small_messages),
 	};
