@@ -207,7 +207,9 @@ static void nets_set(const struct sw_node *node, struct m0_lnet_cfg *cfg)
 		return;
 	}
 	(void)snprintf(text, sizeof text,
-		       sw.w_has_rails ? "tcp(%s),tcp1(%s)" : "tcp(%s)",
+		       sw.w_is_o2ib     ? "o2ib(%s)"
+		       : sw.w_has_rails ? "tcp(%s),tcp1(%s)"
+					: "tcp(%s)",
 		       node->n_ip, node->n_rail_ip);
 	SW_TRUE(m0_lnet_cfg_networks(cfg, text, why) == 0, "%s", why);
 }
@@ -348,6 +350,8 @@ static void do_net_fault(struct sw_node *node)
 	case 2:
 		if (fault_is_on(SW_RESET))
 			m0_sim_host_reset(node->n_host);
+		if (sw.w_is_o2ib && sw.w_faults & SW_RESET)
+			m0_sim_rdma_break(node->n_host);
 		break;
 	case 3:
 		if (fault_is_on(SW_SLOW_READER))
@@ -409,7 +413,9 @@ static void faults_draw(void)
 				       fault_names[i]);
 	m0_sim_options(sw.w_sim, "%u nodes, time-out %lu ms%s%s, faults:%s",
 		       sw.w_nodes_nr, (unsigned long)sw.w_timeout_ms,
-		       sw.w_is_ip6 ? ", IPv6" : "",
+		       sw.w_is_o2ib  ? ", o2ib"
+		       : sw.w_is_ip6 ? ", IPv6"
+				     : "",
 		       sw.w_has_rails ? ", two networks" : "",
 		       text[0] == 0 ? " none" : text);
 }
@@ -426,6 +432,13 @@ static void net_make(void)
 	if (sw.w_faults & SW_JITTER)
 		cfg.ssc_jitter_ns = 100000ULL << sw_rand(8);
 	m0_sim_net_init(sw.w_sim, &cfg);
+	if (sw.w_is_o2ib)
+		m0_sim_rdma_init(&(struct m0_sim_rdma_cfg){
+			.srd_latency_ns = cfg.ssc_latency_ns,
+			.srd_jitter_ns = cfg.ssc_jitter_ns,
+			.srd_rate_bytes = cfg.ssc_rate_bytes,
+			.srd_retry_ns = 100 * M0_TIME_ONE_MSEC,
+			.srd_draws = true });
 }
 
 static void links_draw(struct sw_node *node)
@@ -463,6 +476,8 @@ static void names_make(struct sw_node *node, unsigned i)
 		       1 + i);
 	if (node->n_net > 0)
 		(void)snprintf(net, sizeof net, "tcp%u", node->n_net);
+	if (sw.w_is_o2ib)
+		(void)snprintf(net, sizeof net, "o2ib");
 	(void)snprintf(nid, sizeof nid, "%s@%s", node->n_ip, net);
 	(void)snprintf(node->n_addr, sizeof node->n_addr, "%s:12345:40:1", nid);
 	(void)snprintf(node->n_rpc_addr, sizeof node->n_rpc_addr,
@@ -510,6 +525,8 @@ static void world_make(struct m0_sim *sim)
 	sw.w_is_odd = m0_sim_seed(sim) & 1;
 	sw.w_is_ip6 = sw.w_is_odd && sw_one_in(3);
 	sw.w_has_rails = sw.w_is_odd && sw_one_in(2);
+	/* By the seed itself, as routers: the other worlds are as they were. */
+	sw.w_is_o2ib = m0_sim_seed(sim) % 8 == 6;
 	faults_draw();
 	sw_routers_draw();
 	net_make();
@@ -673,6 +690,8 @@ static void run(struct m0_sim *sim, void *arg)
 	for (i = 0; i < sw.w_nodes_nr; ++i)
 		if (sw.w_node[i].n_serves)
 			sw_disk_free(&sw.w_node[i]);
+	if (sw.w_is_o2ib)
+		m0_sim_rdma_fini();
 	m0_sim_net_fini();
 	SW_TRUE(m0_net_fini() == 0, "net fini");
 }

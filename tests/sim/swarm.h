@@ -5,14 +5,16 @@
  * with traffic on all six queues, and perhaps a service with a store that
  * survives it, or a client of such ones. Odd seeds have more: IPv6, a second
  * network and address, bulk of items, partitions, damaged messages. In one seed of
- * sixteen, nodes are on different networks with routers between them.
+ * sixteen, nodes are on different networks with routers between them; in one of eight, the
+ * network is o2ib, over the simulator's RDMA.
  *
  * Safety: whatever happens, each buffer and each item ends once and in time,
  * data that came is data that was sent, updates are executed once and in order.
  * Liveness: once faults are over, everybody reaches everybody within a bound.
  * In the end nothing is left: no credit, message, strand or allocation.
  *
- * It is written with installed headers only, as a user's test would be.
+ * It is written with installed headers, as a user's test would be, and that of RDMA, which has
+ * no installed one.
  */
 #ifndef M0_TESTS_SIM_SWARM_H
 #define M0_TESTS_SIM_SWARM_H
@@ -28,6 +30,8 @@
 #include "m0/sim_net.h"
 #include "m0/sim_route.h"
 #include "m0/xlnet.h"
+
+#include "sim/net/sim_rdma.h"
 
 enum {
 	SW_NODES = 12,
@@ -174,6 +178,7 @@ struct sw_world {
 	unsigned       w_faults;
 	bool           w_is_odd;
 	bool           w_is_ip6;
+	bool           w_is_o2ib;
 	bool           w_has_rails;
 	bool           w_is_parted;
 	/** Routers; 0: all nodes are on one network. */

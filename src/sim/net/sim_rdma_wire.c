@@ -312,6 +312,24 @@ static void ack_arrive(struct rdm_packet *packet)
 	packet_free(packet);
 }
 
+/** One that left before is still tried: nothing overtakes it. */
+static bool is_ahead(const struct rdm_packet *packet)
+{
+	const struct rdm_packet *other;
+
+	m0_list_for_each_entry(&rdm_it->rdm_packets, other, struct rdm_packet,
+			       rdt_link) {
+		if (other == packet)
+			break;
+		if (other->rdt_src == packet->rdt_src && is_ordered(other) &&
+		    (other->rdt_kind == RDM_ACK) ==
+			    (packet->rdt_kind == RDM_ACK) &&
+		    !m0_list_link_is_in(&other->rdt_inbox))
+			return true;
+	}
+	return false;
+}
+
 static void message_arrive(struct rdm_packet *packet)
 {
 	struct rdm_qp *dst = packet->rdt_dst;
@@ -320,7 +338,7 @@ static void message_arrive(struct rdm_packet *packet)
 		packet_free(packet);
 		return;
 	}
-	if (dst == NULL || dst->rdq_state >= RDM_ERROR ||
+	if (dst == NULL || dst->rdq_state >= RDM_ERROR || is_ahead(packet) ||
 	    !can_pass(packet->rdt_src, dst)) {
 		message_lost(packet);
 		return;
