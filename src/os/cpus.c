@@ -4,30 +4,14 @@
  * it starts, it notes where it may run without a set, and goes back there when
  * no set applies any more.
  */
-#include <errno.h>
-#include <unistd.h>
-
 #include "os/os_internal.h"
 
-/*
- * Note the processors of the thread that starts the strand. If that thread is
- * itself a strand, which may be confined, note those of the first thread of the
- * process.
- */
 static void inherited_note(struct m0_os_cpus *cpus)
 {
 	struct m0_bitmap map = { .b_nr = M0_OS_CPUS_MAX,
 				 .b_words = cpus->oc_inherited };
-	pid_t            tid = m0_strand_current() != NULL ? getpid() : 0;
-	cpu_set_t        set;
-	size_t           i;
 
-	m0_bitmap_reset(&map);
-	if (sched_getaffinity(tid, sizeof set, &set) != 0)
-		return;
-	for (i = 0; i < min64u(CPU_SETSIZE, map.b_nr); ++i)
-		if (CPU_ISSET(i, &set))
-			m0_bitmap_set(&map, i, true);
+	m0_os__cpus_inherited(&map);
 }
 
 /*

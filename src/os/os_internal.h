@@ -3,8 +3,6 @@
 #ifndef M0_SRC_OS_OS_INTERNAL_H
 #define M0_SRC_OS_OS_INTERNAL_H
 
-#include <sched.h>
-
 #include "os/os.h"
 #include "os/pass.h"
 
@@ -32,8 +30,18 @@ static inline void m0_os__pause(void)
 /** Sets the count to 0. Waiting threads keep waiting. */
 void m0_os__semaphore_zero(struct m0_semaphore *semaphore);
 
-/** Turns a set of processors into the C library's. @retval -EINVAL  none. */
-int m0_os__cpu_set(const struct m0_bitmap *cpus, cpu_set_t *ret_set);
+/**
+ * Prepares the calling thread to run a strand.
+ * @param cpus  processors that the thread moves to; NULL: it stays.
+ * @retval -EINVAL  it may run on none of them.
+ */
+int m0_os__runner_init(const struct m0_bitmap *cpus);
+/**
+ * Tells where a strand may run without a set: where the thread that starts it may. If
+ * that thread is itself a strand, which may be confined, where the first thread of the
+ * process may. Empty if the system does not tell.
+ */
+void m0_os__cpus_inherited(struct m0_bitmap *ret_map);
 
 /* Slots of m0_os_real, by file. */
 m0_time_t m0_os__now(void);
@@ -51,6 +59,7 @@ int  m0_os__fd_open(struct m0_os_fd *fd);
 void m0_os__fd_close(struct m0_os_fd *fd);
 void m0_os__fd_arm(struct m0_os_fd *fd, m0_time_t deadline);
 void m0_os__random(void *ret_bytes, size_t nr);
+void m0_os__yield(void);
 
 extern const struct m0_alloc_ops m0_os__alloc_ops;
 /** Gives the calls of this room to base. A program does it before main(). */

@@ -18,8 +18,3 @@ void m0_os__random(void *ret_bytes, size_t nr)
 		nr -= (size_t)got;
 	}
 }
-
-void m0_os_random(void *ret_bytes, size_t nr)
-{
-	m0_os_get()->oo_random(ret_bytes, nr);
-}

@@ -17,10 +17,6 @@
  * call; then it ends a later so_sleep for nothing. so_sleep may also return for
  * a reason of its own; a step follows whatever the reason was.
  */
-#include <sched.h>
-#include <signal.h>
-#include <stdlib.h>
-
 #include "base/tls.h"
 #include "os/os_internal.h"
 #include "m0/log.h"
@@ -41,7 +37,6 @@ enum {
 	FLOW_SPINS_NR = 4
 };
 
-#define SPIN_NS_DEFAULT (50 * M0_TIME_ONE_USEC)
 /** Part of a spin before other threads may have the processor. */
 #define ALONE_NS (2 * M0_TIME_ONE_USEC)
 
@@ -61,21 +56,6 @@ static void started_set(struct m0_strand *strand, bool val)
 static void count(uint64_t *counter)
 {
 	__atomic_store_n(counter, *counter + 1, __ATOMIC_RELAXED);
-}
-
-m0_time_t m0_os_spin_ns_default(void)
-{
-	const char *text = getenv("M0_SPIN_NS");
-	char       *end;
-	uint64_t    val;
-
-	if (text != NULL && *text >= '0' && *text <= '9') {
-		val = strtoull(text, &end, 10);
-		if (*end == 0)
-			return val;
-	}
-	/* With one processor, the awaited thread could not run meanwhile. */
-	return m0_os_cpus_nr() == 1 ? 0 : SPIN_NS_DEFAULT;
 }
 
 void m0_strand_init(struct m0_strand *strand, const struct m0_strand_ops *ops,
@@ -208,7 +188,7 @@ static bool runner_spin(struct m0_strand *strand, m0_time_t deadline)
 		if (now >= deadline)
 			return true;
 		if (now >= alone)
-			(void)sched_yield();
+			m0_os__yield();
 		for (i = 0; i < LOOKS_NR; ++i) {
 			if (has_work(strand))
 				return true;
@@ -295,35 +275,9 @@ static void runner_main(struct m0_strand *strand)
 	}
 }
 
-/* Block signals here: the application's handlers run on its own threads. */
-static void signals_block(void)
-{
-	sigset_t set;
-
-	sigfillset(&set);
-	sigdelset(&set, SIGSEGV);
-	sigdelset(&set, SIGBUS);
-	sigdelset(&set, SIGFPE);
-	sigdelset(&set, SIGILL);
-	sigdelset(&set, SIGABRT);
-	sigdelset(&set, SIGTRAP);
-	sigdelset(&set, SIGPROF);
-	(void)pthread_sigmask(SIG_BLOCK, &set, NULL);
-}
-
 static int runner_init(struct m0_strand *strand)
 {
-	const struct m0_bitmap *cpus = strand->st_runner;
-	cpu_set_t               set;
-	int                     rc = 0;
-
-	signals_block();
-	if (cpus != NULL)
-		rc = m0_os__cpu_set(cpus, &set);
-	if (rc == 0 && cpus != NULL &&
-	    sched_setaffinity(0, sizeof set, &set) != 0)
-		rc = -errno;
-	return rc;
+	return m0_os__runner_init(strand->st_runner);
 }
 
 int m0_os__strand_start(struct m0_strand *strand, const struct m0_bitmap *cpus)

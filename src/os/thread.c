@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 #include <pthread.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <sys/syscall.h>
@@ -115,7 +117,7 @@ struct m0_thread *m0_thread_self(void)
 	return *self();
 }
 
-int m0_os__cpu_set(const struct m0_bitmap *cpus, cpu_set_t *ret_set)
+static int cpu_set_make(const struct m0_bitmap *cpus, cpu_set_t *ret_set)
 {
 	size_t cpu;
 
@@ -131,10 +133,54 @@ int m0_thread_confine(struct m0_thread       *thread,
 		      const struct m0_bitmap *processors)
 {
 	cpu_set_t set;
-	int       rc = m0_os__cpu_set(processors, &set);
+	int       rc = cpu_set_make(processors, &set);
 
 	if (rc == 0)
 		rc = -pthread_setaffinity_np((pthread_t)thread->t_handle,
 					     sizeof set, &set);
 	return rc;
+}
+
+/* Block signals here: the application's handlers run on its own threads. */
+static void signals_block(void)
+{
+	sigset_t set;
+
+	sigfillset(&set);
+	sigdelset(&set, SIGSEGV);
+	sigdelset(&set, SIGBUS);
+	sigdelset(&set, SIGFPE);
+	sigdelset(&set, SIGILL);
+	sigdelset(&set, SIGABRT);
+	sigdelset(&set, SIGTRAP);
+	sigdelset(&set, SIGPROF);
+	(void)pthread_sigmask(SIG_BLOCK, &set, NULL);
+}
+
+int m0_os__runner_init(const struct m0_bitmap *cpus)
+{
+	cpu_set_t set;
+	int       rc = 0;
+
+	signals_block();
+	if (cpus != NULL)
+		rc = cpu_set_make(cpus, &set);
+	if (rc == 0 && cpus != NULL &&
+	    sched_setaffinity(0, sizeof set, &set) != 0)
+		rc = -errno;
+	return rc;
+}
+
+void m0_os__cpus_inherited(struct m0_bitmap *ret_map)
+{
+	pid_t     tid = m0_strand_current() != NULL ? getpid() : 0;
+	cpu_set_t set;
+	size_t    i;
+
+	m0_bitmap_reset(ret_map);
+	if (sched_getaffinity(tid, sizeof set, &set) != 0)
+		return;
+	for (i = 0; i < min64u(CPU_SETSIZE, ret_map->b_nr); ++i)
+		if (CPU_ISSET(i, &set))
+			m0_bitmap_set(ret_map, i, true);
 }
