@@ -12,7 +12,7 @@ FIRST  = $(shell date +%Y%m%d0000000)
 T      = 60
 TALLY  = scripts/tally $(BUILD)
 
-.PHONY: help all demo test soak check check-vm test-rdma bench bench-against fuzz mutants install deb clean
+.PHONY: help all demo test soak check check-vm test-rdma test-kernel bench bench-against fuzz mutants install deb clean
 
 help:
 	@echo 'make demo              real files into a service that is killed, and back; a'
@@ -21,7 +21,8 @@ help:
 	@echo 'make soak [SEEDS=n]    nodes at random, on networks that fail: n seeds'
 	@echo 'make check             sanitizers, source rules, layout, requirement tags'
 	@echo 'make check-vm          what needs a kernel of its own, in virtual machines;'
-	@echo '                       test-rdma: RDMA over soft-RoCE'
+	@echo '                       test-rdma: RDMA over soft-RoCE;'
+	@echo '                       test-kernel: the engine, and a node, inside Linux'
 	@echo 'make bench [ROWS=re]   measure against the goals; build/bench.json'
 	@echo 'make bench-against REF=commit [ROWS=re]  is HEAD as fast as that commit?'
 	@echo 'make fuzz [T=60]       each decoder with random input, T seconds each'
@@ -55,12 +56,17 @@ check:
 	@scripts/check
 
 # 77: QEMU or a package cannot be had, and it says so.
-check-vm: test-rdma
+check-vm: test-rdma test-kernel
 
 test-rdma:
 	@scripts/deps build
 	@scripts/test --build-only release
 	@tests/vm/run --build $(BUILD) rdma rdma-two verbs node suite || [ $$? = 77 ]
+
+test-kernel:
+	@scripts/deps build
+	@scripts/test --build-only release
+	@tests/vm/run --build $(BUILD) kernel || [ $$? = 77 ]
 
 bench:
 	@scripts/deps build bench

@@ -161,15 +161,15 @@ static inline void m0_mutex_unlock(struct m0_mutex *mutex)
 	__atomic_store_n(&mutex->mx_owner, (struct m0_sync_tls *)NULL,
 			 __ATOMIC_RELAXED);
 	M0_SYNC_TSAN_DO(__tsan_mutex_pre_unlock(mutex, 0));
-	/*
-	 * A thread that goes to sleep between the load and the store gets no
+#ifndef __KERNEL__ /* A tick of the kernel's clock is too late to wake. */
+	/* A thread that goes to sleep between the load and the store gets no
 	 * wake-up, but it wakes by itself (see m0_mutex_lock_slow()). A locked
 	 * instruction in each release would prevent this, at a higher cost than
-	 * the rare delay.
-	 */
+	 * the rare delay. */
 	if (M0_LIKELY(__atomic_load_n(&mutex->mx_word, __ATOMIC_RELAXED) == 1))
 		__atomic_store_n(&mutex->mx_word, 0, __ATOMIC_RELEASE);
 	else
+#endif
 		m0_mutex_unlock_slow(mutex);
 	M0_SYNC_TSAN_DO(__tsan_mutex_post_unlock(mutex, 0));
 }

@@ -114,16 +114,15 @@ def modules_order(wanted, folder):
     return order
 
 
-def modules_add(archive, wanted, extra, folder):
-    """`extra`: paths of modules that are loaded after those of the kernel."""
-    order = modules_order(wanted, folder) + extra
+def modules_add(archive, wanted, folder):
+    order = modules_order(wanted, folder)
     for path in order:
         archive.file(f'modules/{os.path.basename(path)}', path)
     archive.text('modules/order', '\n'.join(os.path.basename(p) for p in order) + '\n')
 
 
-def build(path, packages, release, story):
-    """Writes the initial RAM file system of a story."""
+def build(path, packages, release, story, own=None):
+    """Writes the initial RAM file system of a story. `own`: a module for it, or None."""
     root = packages.root
     archive = Archive()
     for name in ('proc', 'sys', 'dev', 'tmp', 'run', 'root'):
@@ -139,5 +138,7 @@ def build(path, packages, release, story):
         driver = f'{LIBRARIES}/libibverbs/librxe-rdmav34.so'
         program_add(archive, driver, f'{root}/{driver}', root)
         archive.file('etc/libibverbs.d/rxe.driver', f'{root}/etc/libibverbs.d/rxe.driver')
-    modules_add(archive, story.modules, story.own_modules, f'{root}/lib/modules/{release}')
+    if own:
+        archive.file(f'own/{os.path.basename(own)}', own)
+    modules_add(archive, story.modules, f'{root}/lib/modules/{release}')
     archive.write(path)

@@ -89,6 +89,20 @@ class Folder:
             unpack(f'{self.root}/boot/vmlinuz-{release}', image)
         return release, image
 
+    def headers(self, release):
+        """Fetches the headers of a kernel. Returns their folder, for Kbuild."""
+        version, flavour = release.rsplit('-', 1)
+        if shutil.which('gcc-12') is None or shutil.which('make') is None:
+            raise Unavailable('gcc-12 and make are needed, which the kernel was built with')
+        self.fetch([f'linux-headers-{release}', f'linux-headers-{version}-common',
+                    'linux-kbuild-' + '.'.join(version.split('.')[:2]),
+                    'linux-compiler-gcc-12-x86'])
+        folder = f'{self.root}/usr/src/linux-headers-{version}-{flavour}'
+        # The package expects to be installed.
+        with open(f'{folder}/Makefile', 'w', encoding='utf-8') as f:
+            f.write(f'include {self.root}/usr/src/linux-headers-{version}-common/Makefile\n')
+        return folder
+
     def qemu(self):
         """Command to begin QEMU with, and its environment: the host's, or one from packages."""
         found = shutil.which('qemu-system-x86_64')

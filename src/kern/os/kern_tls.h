@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
+/**
+ * Thread-local state inside the kernel, which has no thread-local variables: a table of
+ * slots, which a thread finds by hashing its task.
+ *
+ * A thread calls kern_enter() before it calls any other function of the library, and
+ * kern_leave() before it ends or goes away. Threads of m0_thread_init() do so by
+ * themselves. A call of the library from a thread that has not entered, or from an
+ * interrupt, is a bug of the caller.
+ */
+#ifndef M0_SRC_KERN_OS_KERN_TLS_H
+#define M0_SRC_KERN_OS_KERN_TLS_H
+
+#include "os/os_internal.h"
+
+enum {
+	/** Threads that are inside the library at one time. */
+	KERN_THREADS_MAX = 1 << 8,
+	KERN_THREADS_BITS = 8
+};
+
+/**
+ * The calling thread enters the library. Process context.
+ * @retval -EAGAIN  KERN_THREADS_MAX threads are inside.
+ * @retval -EBUSY   the thread is inside already.
+ */
+int kern_enter(void);
+/** The calling thread leaves. Pre: it is inside, and holds no lock. */
+void kern_leave(void);
+bool kern_is_inside(void);
+
+#endif /* M0_SRC_KERN_OS_KERN_TLS_H */

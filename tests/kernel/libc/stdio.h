@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
+/* stdio.h for tests inside the kernel. */
+#ifndef COLIBRI_KERNEL_STDIO_H
+#define COLIBRI_KERNEL_STDIO_H
+
+#include <linux/kernel.h>
+
+#define printf(...) ((void)printk(KERN_INFO __VA_ARGS__))
+
+#endif
