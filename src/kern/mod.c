@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+/*
+ * The module: a node of LNet in this kernel, from parameters, as long as the module
+ * is loaded.
+ */
+#include <linux/module.h>
+#include <linux/moduleparam.h>
+#include <linux/sched.h>
+
+#include "kern/os/kern_os.h"
+#include "kern/os/kern_tls.h"
+#include "kern/tcp/kern_tcp.h"
+#include "m0/lnet.h"
+#include "selftest/selftest.h"
+
+MODULE_LICENSE("Dual MIT/GPL");
+MODULE_DESCRIPTION("Colibri: a node of LNet");
+
+static char *networks = "tcp";
+module_param(networks, charp, 0444);
+MODULE_PARM_DESC(networks, "networks and interfaces, such as tcp(eth0)");
+
+static char *routes = "";
+module_param(routes, charp, 0444);
+MODULE_PARM_DESC(routes, "routes to other networks");
+
+static ushort port = 988;
+module_param(port, ushort, 0444);
+MODULE_PARM_DESC(port, "port to listen at and to connect to");
+
+static char *accept = "secure";
+module_param(accept, charp, 0444);
+MODULE_PARM_DESC(
+	accept,
+	"peers that may connect: secure (from privileged ports), all or none");
+
+static bool selftest;
+module_param(selftest, bool, 0444);
+MODULE_PARM_DESC(selftest, "serve LNet's selftest");
+
+static int log_level = M0_LOG_WARN;
+module_param(log_level, int, 0444);
+MODULE_PARM_DESC(
+	log_level,
+	"most detailed messages: 2 warnings, 3 notices, 4 information");
+
+static struct m0_lnet *node;
+static struct m0_st   *node_selftest;
+
+static int accept_set(struct m0_lnet_cfg *cfg)
+{
+	if (strcmp(accept, "secure") == 0)
+		cfg->lc_accept = M0_LNET_ACCEPT_SECURE;
+	else if (strcmp(accept, "all") == 0)
+		cfg->lc_accept = M0_LNET_ACCEPT_ALL;
+	else if (strcmp(accept, "none") == 0)
+		cfg->lc_accept = M0_LNET_ACCEPT_NONE;
+	else
+		return -EINVAL;
+	return 0;
+}
+
+/* @param why  empty: the error alone tells. */
+static int cfg_make(struct m0_lnet_cfg *cfg, char *why)
+{
+	int rc;
+
+	m0_lnet_cfg_default(cfg);
+	cfg->lc_port = port;
+	rc = accept_set(cfg);
+	if (rc != 0) {
+		(void)snprintf(why, M0_LNET_WHY_BYTES,
+			       "accept is %s; it may be secure, all or none",
+			       accept);
+		return rc;
+	}
+	rc = m0_lnet_cfg_networks(cfg, networks, why);
+	if (rc == 0 && routes[0] != 0)
+		rc = m0_lnet_cfg_routes(cfg, routes, why);
+	return rc;
+}
+
+static int selftest_open(void)
+{
+	struct m0_st_cfg cfg;
+
+	m0_st_cfg_default(&cfg);
+	cfg.scf_lnet = node;
+	cfg.scf_serves = true;
+	return m0_st_open(&node_selftest, &cfg);
+}
+
+static int node_open(struct m0_lnet_cfg *cfg, char *why)
+{
+	int rc = cfg_make(cfg, why);
+
+	if (rc == 0)
+		rc = m0_lnet_open(&node, cfg, why);
+	if (rc != 0)
+		return rc;
+	rc = selftest ? selftest_open() : 0;
+	if (rc != 0) {
+		m0_lnet_close(node);
+		node = NULL;
+	}
+	return rc;
+}
+
+static int node_start(void)
+{
+	struct m0_lnet_cfg *cfg;
+	char               *why;
+	int                 rc = -ENOMEM;
+
+	M0_ALLOC_PTR(cfg);
+	why = m0_alloc(M0_LNET_WHY_BYTES);
+	if (cfg != NULL && why != NULL) {
+		rc = node_open(cfg, why);
+		if (rc != 0)
+			pr_err("colibri: %s\n",
+			       why[0] != 0 ? why : m0_errname(rc));
+	}
+	m0_free(why);
+	m0_free(cfg);
+	return rc;
+}
+
+static void leak_report(void)
+{
+	long nr = kern_allocs_nr();
+
+	if (nr != 0)
+		pr_err("colibri: %ld allocations were not freed\n", nr);
+}
+
+static int __init colibri_start(void)
+{
+	int rc;
+
+	m0_base_hooks_set(&kern_hooks);
+	m0_host_ops_set(&kern_host_ops);
+	rc = kern_enter();
+	if (rc != 0)
+		return rc;
+	m0_log_level_set((enum m0_log_level)clip64u(
+		M0_LOG_FATAL, M0_LOG_DEBUG, (uint64_t)max64(log_level, 0)));
+	rc = node_start();
+	kern_leave();
+	if (rc != 0)
+		leak_report();
+	return rc;
+}
+
+static void __exit colibri_end(void)
+{
+	/* The module cannot stay, so it waits until another thread has left. */
+	while (kern_enter() != 0)
+		schedule_timeout_uninterruptible(1);
+	if (node_selftest != NULL)
+		m0_st_close(node_selftest);
+	m0_lnet_close(node);
+	kern_leave();
+	leak_report();
+}
+
+module_init(colibri_start);
+module_exit(colibri_end);

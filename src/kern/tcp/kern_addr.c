@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
+#include <linux/in.h>
+#include <linux/in6.h>
+#include <linux/inetdevice.h>
+#include <linux/netdevice.h>
+#include <linux/rtnetlink.h>
+#include <net/addrconf.h>
+#include <net/if_inet6.h>
+
+#include "kern/tcp/kern_tcp.h"
+
+int kern_addr_to(const struct m0_host_addr *addr, struct sockaddr_storage *ret)
+{
+	struct sockaddr_in  *in = (struct sockaddr_in *)ret;
+	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)ret;
+
+	M0_SET0(ret);
+	if (addr->sa_bytes_nr == sizeof in->sin_addr) {
+		in->sin_family = AF_INET;
+		in->sin_port = htons(addr->sa_port);
+		memcpy(&in->sin_addr, addr->sa_bytes, sizeof in->sin_addr);
+		return sizeof *in;
+	}
+	in6->sin6_family = AF_INET6;
+	in6->sin6_port = htons(addr->sa_port);
+	memcpy(&in6->sin6_addr, addr->sa_bytes, sizeof in6->sin6_addr);
+	return sizeof *in6;
+}
+
+bool kern_addr_from(const struct sockaddr_storage *sa, struct m0_host_addr *ret)
+{
+	const struct sockaddr_in  *in = (const struct sockaddr_in *)sa;
+	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)sa;
+
+	M0_SET0(ret);
+	if (sa->ss_family == AF_INET) {
+		ret->sa_bytes_nr = sizeof in->sin_addr;
+		ret->sa_port = ntohs(in->sin_port);
+		memcpy(ret->sa_bytes, &in->sin_addr, sizeof in->sin_addr);
+		return true;
+	}
+	if (sa->ss_family != AF_INET6)
+		return false;
+	ret->sa_bytes_nr = sizeof in6->sin6_addr;
+	ret->sa_port = ntohs(in6->sin6_port);
+	memcpy(ret->sa_bytes, &in6->sin6_addr, sizeof in6->sin6_addr);
+	return true;
+}
+
+int kern_addr_bound(struct socket *sock, struct m0_host_addr *ret)
+{
+	struct sockaddr_storage sa = { 0 };
+	int rc = kernel_getsockname(sock, (struct sockaddr *)&sa);
+
+	if (rc < 0)
+		return rc;
+	return kern_addr_from(&sa, ret) ? 0 : -EAFNOSUPPORT;
+}
+
+bool kern_addr_is_any(const struct m0_host_addr *addr)
+{
+	static const uint8_t any[16];
+
+	return memcmp(addr->sa_bytes, any, addr->sa_bytes_nr) == 0;
+}
+
+const char *kern_addr_text(const struct m0_host_addr *addr,
+			   char                       buf[KERN_TEXT_BYTES])
+{
+	if (addr->sa_bytes_nr == 4)
+		(void)snprintf(buf, KERN_TEXT_BYTES, "%pI4", addr->sa_bytes);
+	else
+		(void)snprintf(buf, KERN_TEXT_BYTES, "%pI6c", addr->sa_bytes);
+	return buf;
+}
+
+/* The addresses that are listed, as many as there is room for; all are counted. */
+struct kern_list {
+	struct m0_host_iface *knf_ifaces;
+	unsigned              knf_max;
+	unsigned              knf_nr;
+};
+
+static void list_add_addr(struct kern_list *list, const struct net_device *dev,
+			  const void *bytes, uint8_t nr)
+{
+	struct m0_host_iface *iface = &list->knf_ifaces[list->knf_nr];
+
+	if (list->knf_nr++ >= list->knf_max)
+		return;
+	M0_SET0(iface);
+	(void)snprintf(iface->sif_name, sizeof iface->sif_name, "%s",
+		       dev->name);
+	iface->sif_addr.sa_bytes_nr = nr;
+	memcpy(iface->sif_addr.sa_bytes, bytes, nr);
+	iface->sif_is_up = (dev->flags & IFF_UP) && netif_carrier_ok(dev) &&
+			   netif_oper_up(dev);
+	iface->sif_is_loopback = dev->flags & IFF_LOOPBACK;
+	iface->sif_is_link_local =
+		nr == 16 && (ipv6_addr_type(bytes) & IPV6_ADDR_LINKLOCAL);
+	iface->sif_index = (uint32_t)dev->ifindex;
+}
+
+static void list_add_dev(struct kern_list *list, const struct net_device *dev)
+{
+	const struct in_device *in_dev = __in_dev_get_rtnl(dev);
+	struct inet6_dev       *in6_dev = __in6_dev_get(dev);
+	const struct in_ifaddr *ifa;
+	struct inet6_ifaddr    *ifa6;
+
+	if (in_dev != NULL)
+		in_dev_for_each_ifa_rtnl(ifa, in_dev)
+			list_add_addr(list, dev, &ifa->ifa_local, 4);
+	if (in6_dev == NULL)
+		return;
+	read_lock_bh(&in6_dev->lock);
+	list_for_each_entry(ifa6, &in6_dev->addr_list,
+			    if_list) if (!(ifa6->flags &
+					   (IFA_F_TENTATIVE | IFA_F_DADFAILED)))
+		list_add_addr(list, dev, &ifa6->addr, 16);
+	read_unlock_bh(&in6_dev->lock);
+}
+
+int kern_ifaces(struct m0_host_iface *ifaces, unsigned max)
+{
+	struct kern_list   list = { .knf_ifaces = ifaces, .knf_max = max };
+	struct net_device *dev;
+
+	rtnl_lock();
+	for_each_netdev(&init_net, dev) list_add_dev(&list, dev);
+	rtnl_unlock();
+	return (int)list.knf_nr;
+}
