@@ -489,6 +489,36 @@ class Topologies(Hosts):
         self.ping(server, self.nid(a, 1))
         self.ping(other, self.nid(c, 1, True))
 
+    def test_nodes_with_both_kinds_of_addresses(self):
+        """Client, router and server are Multi-Rail; each message keeps its kind."""
+        self.need_ipv6()
+        self.make_hosts(3)
+        a, b = self.wire(0, 1), self.wire(1, 2)
+
+        def nids(n, i):
+            return [f'10.98.{n}.{i}@tcp{2 * n}', f'fd00:98:{n}::{i}@tcp{2 * n + 1}']
+
+        router = self.start(1, nids(a, 2) + nids(b, 1), '--routing')
+        # To each network by each NID of the router, as a script would write it.
+        client = self.start(0, nids(a, 1), '--routes', '; '.join(
+            f'tcp{net} {nid}' for net in (2, 3) for nid in nids(a, 2)))
+        server = self.start(2, nids(b, 2), '--routes', '; '.join(
+            f'tcp{net} {nid}' for net in (0, 1) for nid in nids(b, 1)))
+        for i in range(4):
+            self.wait_state(client, 'up', i)
+            self.wait_state(server, 'up', i)
+        self.assert_done(client.run('discover', nids(b, 2)[0]))
+        for nid in nids(b, 2):
+            told = client.json('explain', nid)['explain'][0]
+            self.assertGreater(len(told['candidates']), 1)
+            for path in told['candidates']:
+                self.assertEqual(':' in path['next hop'],
+                                 ':' in path['destination'], path)
+            for _ in range(4):
+                self.ping(client, nid)
+        stats = router.json('stats', 'show')['statistics']
+        self.assertEqual(stats['drop_count'], 0)
+
     def test_wire_that_is_cut_takes_the_route_down(self):
         self.make_hosts(2)
         a = self.wire(0, 1)
