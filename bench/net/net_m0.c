@@ -10,6 +10,7 @@
 #include "net_m0.h"
 
 enum {
+	LANES_NR = 2,
 	TEXT_BYTES = 80,
 	SPIN_MAX_NS = 1000000000,
 	PEER_CREDITS = 64,
@@ -56,6 +57,7 @@ static struct m0_lnet *lnet_open(const struct net_m0 *m, int side, bool attach)
 	cfg.lc_peer_credits = PEER_CREDITS;
 	cfg.lc_inline = m->m_polled;
 	cfg.lc_same_host = net_m0_is_near(m);
+	cfg.lc_lanes = strcmp(m->m_xprt, "lanes") == 0 ? LANES_NR : 0;
 	cfg.lc_spin_ns = (int64_t)(bench_opt.o_spin_ns < SPIN_MAX_NS
 					   ? bench_opt.o_spin_ns
 					   : SPIN_MAX_NS);

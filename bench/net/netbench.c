@@ -15,6 +15,7 @@
 static const char usage[] =
 	"netbench [-t SLICE_S] [-n SLICES] [-c CPU,CPU] [-s SPIN_NS] XPRT TEST\n"
 	"  XPRT: lnet, two processes; near, the same through shared memory;\n"
+	"        lanes, two processes whose nodes have two lanes;\n"
 	"        attached, one of them attached to a daemon in the other;\n"
 	"        one, lnet by one thread for both sides, polled;\n"
 	"        mem, two threads; raw, sockets alone\n"
