@@ -321,8 +321,7 @@ static void turns(pid_t node, unsigned slices)
 	bench_line("slower",
 		   median(rates[0], slices) / (median(rates[1], slices) ?: 1),
 		   "off/on");
-	bench_line("share",
-		   (double)strand / (double)((strand + lanes) ?: 1),
+	bench_line("share", (double)strand / (double)((strand + lanes) ?: 1),
 		   "strand/all");
 }
 

@@ -6,7 +6,7 @@ from benchrow import sig
 
 NEEDS = {'lanebench': ''}
 
-# Of each of two nodes, by turns.
+# Slices of each of two nodes, by turns.
 SLICES_NR = 30
 
 PROBES = {

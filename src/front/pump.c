@@ -107,14 +107,6 @@ static void pump_post(struct m0_pump *pump)
 	}
 }
 
-static void pump_turn(struct m0_pump *pump)
-{
-	m0_mutex_lock(&pump->pmp_lock);
-	(void)m0_pump__down(pump);
-	(void)up(pump);
-	m0_mutex_unlock(&pump->pmp_lock);
-}
-
 /* pmp_lock is held. */
 static bool has_work(const struct m0_pump *pump)
 {
@@ -161,6 +153,21 @@ static void death_look(struct m0_pump *pump)
 
 	if (side->shs_host->shh_is_dead(side->shs_host_arg))
 		__atomic_store_n(&pump->pmp_is_gone, true, __ATOMIC_RELEASE);
+}
+
+/* The strand that waits may be the front's own, which would look for the death. */
+static void pump_turn(struct m0_pump *pump)
+{
+	m0_time_t now = m0_time_now();
+
+	m0_mutex_lock(&pump->pmp_lock);
+	if (now >= pump->pmp_turn_look_at && m0_pump__is_open(pump)) {
+		pump->pmp_turn_look_at = m0_time_add(now, LOOK_NS);
+		death_look(pump);
+	}
+	(void)m0_pump__down(pump);
+	(void)up(pump);
+	m0_mutex_unlock(&pump->pmp_lock);
 }
 
 /* A scheduler runs strands while this thread waits, and they may have to step the front,
@@ -274,6 +281,11 @@ void m0_pump_wake(struct m0_lnet *lnet)
 		m0_front__wake(lnet);
 	else
 		m0_strand_wake(&lnet->fro_embed.emb_strand);
+}
+
+void m0_pump_turn(struct m0_lnet *lnet)
+{
+	pump_turn(lnet->fro_pump);
 }
 
 bool m0_pump_is_ended(const struct m0_lnet *lnet)

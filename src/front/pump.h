@@ -81,5 +81,8 @@ void m0_pump_end(struct m0_lnet *lnet);
 void m0_pump_wake(struct m0_lnet *lnet);
 /** Has the attachment ended? */
 bool m0_pump_is_ended(const struct m0_lnet *lnet);
+/** What a strand does that waits for an answer: moves entries, and looks for the death of
+ * the server. */
+void m0_pump_turn(struct m0_lnet *lnet);
 
 #endif /* M0_SRC_FRONT_PUMP_H */

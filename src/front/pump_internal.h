@@ -142,6 +142,8 @@ struct m0_pump {
 	bool pmp_waits_room;
 	/** When a front that is polled next asks the host whether the server is dead. */
 	m0_time_t pmp_look_at;
+	/** As pmp_look_at, for a strand that waits for an answer. Under pmp_lock. */
+	m0_time_t pmp_turn_look_at;
 	/** m0_lnet_close() waits, and was told. */
 	bool pmp_is_told;
 	/** Objects are to be ended, for which there was no room. */

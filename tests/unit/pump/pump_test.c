@@ -663,6 +663,18 @@ static void death_is_seen_by_polls(void **state)
 	assert_true(m0_pump_is_ended(lnet));
 }
 
+/* A strand that waits for an answer makes no step, and learns of the server's death. */
+static void waiting_strand_sees_the_death(void **state)
+{
+	m0_time_t until = m0_time_from_now(5, 0);
+
+	(void)state;
+	self->pr_is_dead = true;
+	while (!m0_pump_is_ended(lnet) && m0_time_now() < until)
+		m0_pump_turn(lnet);
+	assert_true(m0_pump_is_ended(lnet));
+}
+
 /* A thread with a lock does not wait for the server: the strand may want the lock. */
 static void regions_do_not_wait_with_lock(void **state)
 {
@@ -733,6 +745,7 @@ int main(void)
 		TEST(server_ends),
 		TEST(server_dies),
 		TEST(death_is_seen_by_polls),
+		TEST(waiting_strand_sees_the_death),
 		TEST(regions_do_not_wait_with_lock),
 		TEST(requests_hold_nothing_up),
 		TEST(front_closes),
