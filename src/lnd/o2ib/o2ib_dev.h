@@ -296,7 +296,8 @@ struct m0_o2ib_dev_ops {
 	/** Pre: no map is of it. */
 	void (*odo_mem_del)(struct m0_o2ib_dev *dev, struct m0_o2ib_mem *mem);
 	/**
-	 * Gets keys for the memory of a transfer: those of regions, or of a
+	 * Gets keys for the memory of a transfer: those of regions (of several that
+	 * have it, the smallest, which is the user's own), or of a
 	 * registration that the provider makes or has in its cache. Such a
 	 * registration is not used for other memory that is at the same addresses
 	 * later.

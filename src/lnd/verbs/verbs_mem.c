@@ -51,7 +51,8 @@ static bool mem_has(const struct m0_o2ib_mem *mem,
 }
 
 /* The registration that has the whole segment, or NULL. A region may have others in it, which
- * begin later. */
+ * stand behind it. The smallest is found: memory of the driver may be within a region of the
+ * application, which leaves earlier. */
 static struct ibv_mr *mr_find(const struct m0_verbs_hca *hca,
 			      const struct m0_o2ib_seg  *seg)
 {
@@ -117,6 +118,10 @@ int m0_verbs__mem_add(struct m0_o2ib_dev *odv, struct m0_o2ib_mem *ome)
 	int                  rc;
 
 	M0_PRE(ome->ome_bytes > 0);
+	while (at > 0 &&
+	       dev->vdv_mems[at - 1]->vbm_mem->ome_addr == ome->ome_addr &&
+	       dev->vdv_mems[at - 1]->vbm_mem->ome_bytes < ome->ome_bytes)
+		--at;
 	ome->ome_priv = NULL;
 	rc = mems_grow(dev);
 	if (rc != 0)

@@ -285,18 +285,22 @@ static void key_del(struct rdm_dev *dev, struct rdm_key *key)
 	free(key);
 }
 
+/* Finds the smallest: the driver's own may be within one of the application, which leaves. */
 struct rdm_key *rdm_key_find(struct rdm_dev *dev, const void *addr,
 			     uint64_t bytes)
 {
 	const char     *from = addr;
+	struct rdm_key *best = NULL;
 	struct rdm_key *key;
 
 	for (key = dev->rdd_keys; key != NULL; key = key->rdk_next)
-		if (from >= key->rdk_addr &&
+		if (!key->rdk_is_foreign && from >= key->rdk_addr &&
 		    (uint64_t)(from - key->rdk_addr) <= key->rdk_bytes &&
-		    bytes <= key->rdk_bytes - (uint64_t)(from - key->rdk_addr))
-			return key;
-	return NULL;
+		    bytes <=
+			    key->rdk_bytes - (uint64_t)(from - key->rdk_addr) &&
+		    (best == NULL || key->rdk_bytes < best->rdk_bytes))
+			best = key;
+	return best;
 }
 
 static int rdm_mem_add(struct m0_o2ib_dev *base, struct m0_o2ib_mem *mem)
@@ -342,6 +346,7 @@ static int sink_map(struct rdm_dev *dev, const struct m0_o2ib_seg *segs,
 		return nr > 1 ? -EXDEV : -EFAULT;
 	if (key == NULL) {
 		key = key_add(dev, addr, bytes);
+		key->rdk_is_foreign = true;
 		ret->omp_priv[1] = key;
 		++dev->rdd_dev.odv_counts.odc_regs_nr;
 	} else {
