@@ -359,6 +359,11 @@ struct m0_lnd_ni_info {
 	uint64_t ldi_keepalive_ms;
 	uint64_t ldi_reconnect_min_ms;
 	uint64_t ldi_reconnect_max_ms;
+	/** Tunables of fabrics: type of service plus 1, 0 for that of the system; and the
+	 * exponent of the time that the device waits for an acknowledgement, 0
+	 * for that of the system. */
+	unsigned ldi_tos_plus_1;
+	unsigned ldi_ack_timeout;
 };
 
 struct m0_lnd_ops {

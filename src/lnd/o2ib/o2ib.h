@@ -12,6 +12,10 @@
 
 #include "lnd/o2ib/o2ib_dev.h"
 
+enum {
+	M0_O2IB_TOS_SYSTEM = 256
+};
+
 /** Tunables of a network. */
 struct m0_o2ib_net_cfg {
 	/** Port of every node of the network: M0_O2IB_PORT. */
@@ -38,7 +42,7 @@ struct m0_o2ib_net_cfg {
 	unsigned obn_rnr_retry_nr;
 	unsigned obn_rnr_timer;
 	unsigned obn_ack_timeout;
-	/** Type of service plus 1; 0: that of the system. */
+	/** Type of service; M0_O2IB_TOS_SYSTEM: that of the system. */
 	unsigned obn_tos;
 	/** Bytes of memory through which payload is copied that the device cannot
 	 * register. */

@@ -22,6 +22,7 @@ void m0_o2ib_cfg_default(struct m0_o2ib_cfg *cfg)
 			     .obn_retry_nr = 5,
 			     .obn_rnr_retry_nr = 7,
 			     .obn_rnr_timer = 12,
+			     .obn_tos = M0_O2IB_TOS_SYSTEM,
 			     .obn_bounce_bytes = 16 << 20 }
 	};
 }
@@ -205,6 +206,9 @@ static void o2ib_ni_info(const struct m0_lnd_ni *lnd_ni,
 				     M0_TIME_ONE_MSEC;
 	info->ldi_reconnect_max_ms = cfg->obn_reconnect_max_ns /
 				     M0_TIME_ONE_MSEC;
+	info->ldi_tos_plus_1 =
+		cfg->obn_tos == M0_O2IB_TOS_SYSTEM ? 0 : cfg->obn_tos + 1;
+	info->ldi_ack_timeout = cfg->obn_ack_timeout;
 }
 
 /* -- memory of the application ------------------------------------------------------ */

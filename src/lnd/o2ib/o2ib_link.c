@@ -94,7 +94,9 @@ static struct m0_o2ib_qp_cfg qp_cfg(const struct m0_o2ib__ni *ni,
 		.oqc_rnr_retry_nr = (uint8_t)cfg->obn_rnr_retry_nr,
 		.oqc_rnr_timer = (uint8_t)cfg->obn_rnr_timer,
 		.oqc_ack_timeout = (uint8_t)cfg->obn_ack_timeout,
-		.oqc_tos = (int16_t)((int)cfg->obn_tos - 1),
+		.oqc_tos = (int16_t)(cfg->obn_tos == M0_O2IB_TOS_SYSTEM
+					     ? -1
+					     : (int)cfg->obn_tos),
 		.oqc_resolve_ms =
 			(uint32_t)(cfg->obn_resolve_ns / M0_TIME_ONE_MSEC)
 	};
