@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 # shows: colibri.ko answers ping and discovery, and moves data both ways
-# seconds: 40
+# seconds: 60
 # module: tests/kernel/module
 # programs: build:tools/colibri
 
@@ -69,6 +69,46 @@ use() {
 
 use 10.0.0.1 10.0.0.2 10.0.0.3
 use fd00::1 fd00::2 fd00::3
+
+# Garbage ends its connection, not the node; nor do peers that say nothing keep it.
+insmod /own/colibri.ko networks='tcp(10.0.0.1)' accept=all
+for _ in $(seq 20); do
+    head -c 4096 /dev/urandom | timeout 5 nc 10.0.0.1 988 >/dev/null || :
+done
+sleep 30 | nc 10.0.0.1 988 &
+silent=$!
+colibri ping --net 'tcp(10.0.0.2)' 10.0.0.1@tcp
+rmmod colibri
+kill $silent || :
+
+# It is unloaded while data move to it and from it.
+insmod /own/colibri.ko networks='tcp(10.0.0.1)' selftest=1
+colibri node --net 'tcp(10.0.0.2)' --selftest --ctl none >/tmp/node 2>&1 &
+node=$!
+colibri lst new_session --timeout 60 vm --net 'tcp(10.0.0.3)'
+colibri lst add_group kernel 10.0.0.1@tcp
+try=0
+until colibri lst add_group user 10.0.0.2@tcp; do
+    [ $try -lt 20 ]
+    try=$((try + 1))
+    sleep 1
+done
+for way in 'kernel --to user' 'user --to kernel'; do
+    for test in 'read size=1M' 'write size=1M'; do
+        colibri lst add_test --concurrency 4 --from $way brw $test
+    done
+done
+before=$(received)
+colibri lst run
+try=0
+until [ $(($(received) - before)) -gt $((10 << 20)) ]; do
+    [ $try -lt 60 ]
+    try=$((try + 1))
+    sleep 1
+done
+rmmod colibri
+kill $node
+wait $node || :
 
 # Opened and closed often, with and without a peer; memory comes back.
 for _ in $(seq 20); do
