@@ -497,7 +497,7 @@ struct kit_pass {
 };
 M0_TLS_EXTERN(struct kit_pass, kit_pass);
 
-void kit_pass_open(m0_time_t now);
+struct kit_pass *kit_pass_open(m0_time_t now);
 /** kit_pass_flush() if the list is not empty. */
 void kit_pass_post(void);
 /** Posts the list, but refuses nothing. The lock of a TM may be held. */
@@ -510,21 +510,17 @@ static inline m0_time_t kit_now(void)
 	return pass->kp_depth > 0 ? pass->kp_now : m0_time_cached();
 }
 /** Posts what waits in this thread's pass. No lock of a machine held. */
-static inline void kit_pass_flush(void)
+static inline void kit_pass_flush(const struct kit_pass *pass)
 {
-	const struct kit_pass *pass = kit_pass();
-
 	/* In line: often nothing does. */
 	if (pass->kp_out.wl_head != NULL || pass->kp_refused.wl_head != NULL)
 		kit_pass_post();
 }
 /** Flushes what the pass posted, also from within an outer pass. */
-static inline void kit_pass_close(void)
+static inline void kit_pass_close(struct kit_pass *pass)
 {
-	struct kit_pass *pass = kit_pass();
-
 	M0_PRE(pass->kp_depth > 0);
-	kit_pass_flush();
+	kit_pass_flush(pass);
 	if (--pass->kp_depth > 0)
 		return;
 	m0_time_pass_end();
@@ -660,9 +656,10 @@ static inline void kit_event_prefetch(const struct kit_buf *kb)
 /** kit_done_drain() when there is something. */
 void kit_done_complete(struct m0_net_kit_machine *m);
 /** Completes what this run of `m` ended without its lock. Now held. */
-static inline void kit_done_drain(struct m0_net_kit_machine *m)
+static inline void kit_done_drain(const struct kit_pass     *pass,
+				  struct m0_net_kit_machine *m)
 {
-	if (kit_pass()->kp_done.wl_head != NULL)
+	if (pass->kp_done.wl_head != NULL)
 		kit_done_complete(m);
 }
 /** WORK_DONE has come. ntm_mutex held. */

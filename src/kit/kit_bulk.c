@@ -271,6 +271,6 @@ void kit_bulk_run(struct m0_net_kit_machine *m)
 		kit_pass()->kp_moves = NULL;
 		moves_make(&moves);
 		m0_mutex_lock(&m->nkm_tm->ntm_mutex);
-		kit_done_drain(m);
+		kit_done_drain(kit_pass(), m);
 	}
 }

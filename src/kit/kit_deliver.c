@@ -140,12 +140,13 @@ static struct kit_buf *ready_pop(struct m0_net_kit_machine *m)
 
 void kit_deliver(struct m0_net_kit_machine *m)
 {
-	m0_time_t       now = kit_now();
-	uint32_t        nr = m->nkm_ready.kre_events_nr;
-	struct kit_buf *kb;
+	const struct kit_pass *pass = kit_pass();
+	m0_time_t              now = pass->kp_now;
+	uint32_t               nr = m->nkm_ready.kre_events_nr;
+	struct kit_buf        *kb;
 
 	M0_PRE_EX(kit_is_locked(m));
-	M0_PRE(kit_pass()->kp_depth > 0);
+	M0_PRE(pass->kp_depth > 0);
 	while (nr-- > 0 && m->nkm_ready.kre_head != NULL) {
 		kb = ready_pop(m);
 		if (kit_buf_qtype(kb) == M0_NET_QT_MSG_RECV)

@@ -245,22 +245,25 @@ int m0_net_kit_tm_inline(struct m0_net_transfer_mc *tm)
  */
 static void early_run(struct m0_net_kit_machine *m)
 {
+	struct kit_pass *pass;
+
 	if (!m->nkm_inline || m->nkm_ops->nko_push == NULL ||
 	    M0_LIKELY(__atomic_load_n(&m->nkm_quiet_until, __ATOMIC_ACQUIRE) !=
 		      0))
 		return;
-	kit_pass_open(m0_time_now());
+	pass = kit_pass_open(m0_time_now());
 	kit_run(m, KIT_RUN_PROGRESS);
-	kit_pass_close();
+	kit_pass_close(pass);
 }
 
 void m0_net_kit_bev_deliver_all(struct m0_net_transfer_mc *tm)
 {
 	struct m0_net_kit_machine *m = kit_machine(tm);
+	struct kit_pass           *pass = kit_pass();
 	m0_time_t                  now = 0;
 
 	/* The caller may loop until work of an outer pass is done: post it. */
-	kit_pass_flush();
+	kit_pass_flush(pass);
 	early_run(m);
 	(void)kit_poll(m, false, &now);
 	if (m->nkm_inline && kit_is_quiet(m, now))
@@ -269,7 +272,7 @@ void m0_net_kit_bev_deliver_all(struct m0_net_transfer_mc *tm)
 	kit_run(m, KIT_RUN_BUFFERS |
 			   (m->nkm_inline ? KIT_RUN_PROGRESS | KIT_RUN_STATES
 					  : 0));
-	kit_pass_close();
+	kit_pass_close(pass);
 	/* Push requests of callbacks now instead of at the next poll. */
 	kit_push(m);
 }
@@ -278,16 +281,17 @@ bool m0_net_kit_bev_pending(struct m0_net_transfer_mc *tm)
 {
 	struct m0_net_kit_machine *m = kit_machine(tm);
 	m0_time_t                  now = 0;
+	struct kit_pass           *pass = kit_pass();
 	bool                       pending;
 
-	kit_pass_flush();
+	kit_pass_flush(pass);
 	(void)kit_poll(m, false, &now);
 	if (m->nkm_inline && kit_is_quiet(m, now))
 		return false;
 	if (m->nkm_inline) {
 		kit_pass_open(now > 0 ? now : m0_time_now());
 		kit_run(m, KIT_RUN_PROGRESS);
-		kit_pass_close();
+		kit_pass_close(pass);
 	}
 	m0_mutex_lock(&tm->ntm_mutex);
 	pending = m->nkm_ready.kre_events_nr > 0 ||

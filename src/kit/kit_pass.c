@@ -14,18 +14,19 @@ M0_TLS(struct kit_pass, kit_pass);
 
 /* ---------------------------------------------------------------- passes -- */
 
-void kit_pass_open(m0_time_t now)
+struct kit_pass *kit_pass_open(m0_time_t now)
 {
 	struct kit_pass *pass = kit_pass();
 
 	/* Post the work of an outer pass, which must not wait for the inner. */
 	if (pass->kp_depth++ > 0) {
-		kit_pass_flush();
+		kit_pass_flush(pass);
 	} else {
 		pass->kp_now = now;
 		m0_time_pass_begin(now);
 		m0_net__desc_pass_begin();
 	}
+	return pass;
 }
 
 /* Others peek at the head without the lock. */
@@ -224,9 +225,11 @@ void kit_pass_post(void)
 
 void m0_net_kit_flush(struct m0_net_transfer_mc *tm)
 {
+	const struct kit_pass *pass = kit_pass();
+
 	(void)tm;
-	if (kit_pass()->kp_depth == 0)
-		kit_pass_flush();
+	if (pass->kp_depth == 0)
+		kit_pass_flush(pass);
 }
 
 /* ----------------------------------------------------------------- work -- */
@@ -242,7 +245,7 @@ void m0_net_kit_post(struct m0_net_kit_machine *machine,
 	kit_work_add_tail(&pass->kp_out, work);
 	/* A foreign thread: nobody would flush. */
 	if (pass->kp_depth == 0 && m0_mutex_held_nr() == 0)
-		kit_pass_flush();
+		kit_pass_flush(pass);
 }
 
 bool m0_net_kit_unpost(struct m0_net_kit_work *work)

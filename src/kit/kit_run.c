@@ -331,7 +331,7 @@ m0_time_t kit_run(struct m0_net_kit_machine *m, uint32_t flags)
 	    m->nkm_ops->nko_push != NULL)
 		kit_bulk_run(m);
 	/* Their events count as pending for the signal. */
-	kit_done_drain(m);
+	kit_done_drain(pass, m);
 	if (flags & KIT_RUN_NOTIFY) {
 		/* A thread that is signalled must find pending true. */
 		quiet_update(m, deadline_next(m));
@@ -361,9 +361,8 @@ m0_time_t kit_run(struct m0_net_kit_machine *m, uint32_t flags)
 void m0_net_kit_enter(struct m0_net_kit_machine *m,
 		      struct m0_net_kit_visit   *visit)
 {
-	struct kit_pass *pass = kit_pass();
+	struct kit_pass *pass = kit_pass_open(m0_time_cached());
 
-	kit_pass_open(m0_time_cached());
 	visit->nkv_outer = pass->kp_machine;
 	visit->nkv_done[0] = pass->kp_done.wl_head;
 	visit->nkv_done[1] = pass->kp_done.wl_tail;
@@ -409,7 +408,7 @@ static void visitor_deliver(struct m0_net_kit_machine *m)
 		kit_rider_step(m, true);
 	pass->kp_rides = outer_rides;
 	m->nkm_visitor_delivers = false;
-	kit_done_drain(m);
+	kit_done_drain(pass, m);
 }
 
 void m0_net_kit_leave(struct m0_net_kit_machine *m,
@@ -417,7 +416,7 @@ void m0_net_kit_leave(struct m0_net_kit_machine *m,
 {
 	struct kit_pass *pass = kit_pass();
 
-	kit_done_drain(m);
+	kit_done_drain(pass, m);
 	if (visitor_delivers(m))
 		visitor_deliver(m);
 	if (kit_is_pending(m) || m->nkm_bulk.kbl_list.wl_head != NULL ||
@@ -428,7 +427,7 @@ void m0_net_kit_leave(struct m0_net_kit_machine *m,
 	pass->kp_done.wl_head = visit->nkv_done[0];
 	pass->kp_done.wl_tail = visit->nkv_done[1];
 	m0_mutex_unlock(&m->nkm_tm->ntm_mutex);
-	kit_pass_close();
+	kit_pass_close(pass);
 }
 
 void m0_net_kit_pin(struct m0_net_kit_machine *m)
@@ -449,10 +448,11 @@ void m0_net_kit_unpin(struct m0_net_kit_machine *m)
 
 m0_time_t m0_net_kit_machine_run(struct m0_net_kit_machine *m, m0_time_t now)
 {
-	uint32_t  flags = KIT_RUN_PROGRESS | KIT_RUN_STATES | KIT_RUN_NOTIFY;
-	m0_time_t next;
-	bool      wakes;
-	bool      polls;
+	uint32_t flags = KIT_RUN_PROGRESS | KIT_RUN_STATES | KIT_RUN_NOTIFY;
+	struct kit_pass *pass;
+	m0_time_t        next;
+	bool             wakes;
+	bool             polls;
 
 	m0_mutex_lock(&m->nkm_inbox.kin_lock);
 	wakes = m->nkm_inbox.kin_wakes;
@@ -463,9 +463,9 @@ m0_time_t m0_net_kit_machine_run(struct m0_net_kit_machine *m, m0_time_t now)
 	if (!m->nkm_sync)
 		flags |= KIT_RUN_BUFFERS;
 	polls = kit_helper_poll(m);
-	kit_pass_open(now);
+	pass = kit_pass_open(now);
 	next = kit_run(m, flags);
-	kit_pass_close();
+	kit_pass_close(pass);
 	/* Nobody else may look meanwhile. */
 	return polls ? min64u(next, m0_time_add(now, KIT_POLL_NS)) : next;
 }

@@ -190,7 +190,7 @@ static void machine_end(struct m0_net_kit_machine *m,
 	if (m->nkm_life.kli_entered && m->nkm_ops->nko_leave != NULL)
 		m->nkm_ops->nko_leave(m);
 	kit_inbox_close(m);
-	kit_pass_flush();
+	kit_pass_flush(kit_pass());
 	m0_mutex_lock(&tm->ntm_mutex);
 	/* A last message of the transport may have found no buffer. */
 	errors_deliver(m);

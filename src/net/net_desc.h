@@ -38,8 +38,10 @@ static inline void m0_net__desc_pass_begin(void)
 
 static inline void m0_net__desc_pass_end(void)
 {
-	m0_net__desc_pass()->dp_open = false;
-	if (m0_net__desc_pass()->dp_kept != NULL)
+	struct m0_net__desc_pass *pass = m0_net__desc_pass();
+
+	pass->dp_open = false;
+	if (pass->dp_kept != NULL)
 		m0_net__desc_kept_return();
 }
 

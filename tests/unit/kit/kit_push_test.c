@@ -207,6 +207,7 @@ static void work_of_a_refusal_leaves_with_its_pass(void **state)
 {
 	static struct m0_net_transfer_mc closed;
 	struct m0_net_kit_work work = { .nkw_op = M0_NET_KIT_WORK_XPRT };
+	struct kit_pass       *pass;
 
 	(void)state;
 	followed_nr = 0;
@@ -214,9 +215,9 @@ static void work_of_a_refusal_leaves_with_its_pass(void **state)
 	closed.ntm_callbacks = rig.r_tm.ntm_callbacks;
 	assert_int_equal(m0_net_tm_init(&closed, &rig.r_dom), 0);
 	m0_net_kit_machine_of(&closed)->nkm_inbox.kin_closed = true;
-	kit_pass_open(m0_time_now());
+	pass = kit_pass_open(m0_time_now());
 	m0_net_kit_post(m0_net_kit_machine_of(&closed), &work);
-	kit_pass_close();
+	kit_pass_close(pass);
 	/* Not with the next pass of this thread, which may never come. */
 	assert_null(kit_pass()->kp_out.wl_head);
 	rig_deliver();
