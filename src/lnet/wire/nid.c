@@ -122,14 +122,14 @@ int m0_lnet_nid_from4(struct m0_lnet_nid *nid, uint64_t nid4)
 
 uint64_t m0_lnet_nid_to4(const struct m0_lnet_nid *nid)
 {
-	struct m0_cursor cur;
+	const uint8_t *addr = nid->ln_addr;
 
 	if (m0_lnet_nid_is_any(nid))
 		return M0_LNET_NID4_ANY;
 	M0_PRE(nid->ln_size == 0);
-	m0_cursor_init_const(&cur, nid->ln_addr, ADDR4_BYTES);
 	return (uint64_t)m0_lnet_net(nid->ln_type, nid->ln_num) << 32 |
-	       m0_cursor_get_be32(&cur);
+	       (uint32_t)addr[0] << 24 | (uint32_t)addr[1] << 16 |
+	       (uint32_t)addr[2] << 8 | addr[3];
 }
 
 void m0_lnet_nid_from_ip(struct m0_lnet_nid *nid, uint32_t net,
