@@ -43,9 +43,9 @@ struct node {
 
 /* ------------------------------------------------------ owner and driver -- */
 
-static struct m0_lnet_msg *msg_get(struct m0_lnet_engine *eng)
+static struct m0_lnet_msg *msg_get(void *owner)
 {
-	struct node        *no = m0_lnet_engine_owner(eng);
+	struct node        *no = owner;
 	struct m0_lnet_msg *msg = no->no_pool[--no->no_pool_nr];
 
 	memset(msg, 0, sizeof *msg);
@@ -54,40 +54,40 @@ static struct m0_lnet_msg *msg_get(struct m0_lnet_engine *eng)
 	return msg;
 }
 
-static void msg_put(struct m0_lnet_engine *eng, struct m0_lnet_msg *msg)
+static void msg_put(void *owner, struct m0_lnet_msg *msg)
 {
-	struct node *no = m0_lnet_engine_owner(eng);
+	struct node *no = owner;
 
 	no->no_pool[no->no_pool_nr++] = msg;
 }
 
-static void event(struct m0_lnet_engine *eng, struct m0_lnet_md *md,
-		  struct m0_lnet_event *ev, struct m0_lnet_msg *msg)
+static void event(void *owner, struct m0_lnet_md *md, struct m0_lnet_event *ev,
+		  struct m0_lnet_msg *msg)
 {
-	struct node *no = m0_lnet_engine_owner(eng);
+	struct node *no = owner;
 
 	(void)md;
 	(void)msg;
 	no->no_status = ev->ev_status;
 }
 
-static bool eq_room(struct m0_lnet_engine *eng, uint32_t eq)
+static bool eq_room(void *owner, uint32_t eq)
 {
-	(void)eng;
+	(void)owner;
 	(void)eq;
 	return true;
 }
 
-static bool is_behind(struct m0_lnet_engine *eng, uint64_t *mark)
+static bool is_behind(void *owner, uint64_t *mark)
 {
-	(void)eng;
+	(void)owner;
 	(void)mark;
 	return false;
 }
 
-static void me_gone(struct m0_lnet_engine *eng, struct m0_lnet_me *me)
+static void me_gone(void *owner, struct m0_lnet_me *me)
 {
-	(void)eng;
+	(void)owner;
 	(void)me;
 }
 

@@ -52,44 +52,44 @@ static void check(bool ok, const char *what)
 
 /* ------------------------------------------------------ owner and driver -- */
 
-static struct m0_lnet_msg *msg_get(struct m0_lnet_engine *eng)
+static struct m0_lnet_msg *msg_get(void *owner)
 {
-	(void)eng;
+	(void)owner;
 	return NULL;
 }
 
-static void msg_put(struct m0_lnet_engine *eng, struct m0_lnet_msg *msg)
+static void msg_put(void *owner, struct m0_lnet_msg *msg)
 {
-	(void)eng;
+	(void)owner;
 	wo.wo_pool[wo.wo_pool_nr++] = msg;
 }
 
-static void event(struct m0_lnet_engine *eng, struct m0_lnet_md *md,
-		  struct m0_lnet_event *ev, struct m0_lnet_msg *msg)
+static void event(void *owner, struct m0_lnet_md *md, struct m0_lnet_event *ev,
+		  struct m0_lnet_msg *msg)
 {
-	(void)eng;
+	(void)owner;
 	(void)md;
 	(void)msg;
 	wo.wo_status |= ev->ev_status;
 }
 
-static bool eq_room(struct m0_lnet_engine *eng, uint32_t eq)
+static bool eq_room(void *owner, uint32_t eq)
 {
-	(void)eng;
+	(void)owner;
 	(void)eq;
 	return true;
 }
 
-static bool is_behind(struct m0_lnet_engine *eng, uint64_t *mark)
+static bool is_behind(void *owner, uint64_t *mark)
 {
-	(void)eng;
+	(void)owner;
 	(void)mark;
 	return false;
 }
 
-static void me_gone(struct m0_lnet_engine *eng, struct m0_lnet_me *me)
+static void me_gone(void *owner, struct m0_lnet_me *me)
 {
-	(void)eng;
+	(void)owner;
 	(void)me;
 }
 

@@ -174,6 +174,15 @@ struct m0_hash_link *m0_hash_find(const struct m0_hash *hash, const void *key,
 	HASH_FIND(hh, head, key, key_bytes, found);
 	return (struct m0_hash_link *)(void *)found;
 }
+
+struct m0_hash_link *m0_hash_find64(const struct m0_hash *hash, uint64_t key)
+{
+	struct entry *head = hash->ha_head;
+	struct entry *found;
+
+	HASH_FIND(hh, head, &key, sizeof key, found);
+	return (struct m0_hash_link *)(void *)found;
+}
 #pragma GCC diagnostic pop
 
 /* Hide the keeper from the caller. */

@@ -46,8 +46,10 @@ void m0_hash_del(struct m0_hash *hash, struct m0_hash_link *link);
 void m0_hash_replace(struct m0_hash *hash, struct m0_hash_link *old,
 		     struct m0_hash_link *link, const void *key);
 /** NULL: not there. */
-struct m0_hash_link   *m0_hash_find(const struct m0_hash *hash, const void *key,
-				    unsigned key_bytes);
+struct m0_hash_link *m0_hash_find(const struct m0_hash *hash, const void *key,
+				  unsigned key_bytes);
+/** Finds an entry of a table all of whose keys are of the type uint64_t. */
+struct m0_hash_link   *m0_hash_find64(const struct m0_hash *hash, uint64_t key);
 static inline unsigned m0_hash_nr(const struct m0_hash *hash)
 {
 	return hash->ha_nr;

@@ -131,9 +131,22 @@ static void told_add(struct m0_lnet *lnet, enum m0_ring_kind kind, uint32_t nr)
 		m0_front__notified_end(lnet);
 }
 
+/* Adds an incoming message whose event the callback has had. */
+static void had_add(struct m0_front_had *had, uint32_t nr,
+		    struct m0_ring_event *event)
+{
+	struct m0_ring_incoming *record =
+		container_of(event, struct m0_ring_incoming, rin_event);
+
+	if (had->had_nr++ == 0)
+		had->had_last = record;
+	record->rin_next = had->had_first + 1;
+	had->had_first = nr;
+}
+
 static void event_call(struct m0_lnet *lnet, struct m0_lnet_eq *eq,
 		       const struct m0_ring_entry *entry,
-		       const struct m0_ring_event *event)
+		       struct m0_ring_event       *event)
 {
 	bool     unlinked = event->rev_unlinked;
 	uint32_t md = event->rev_md_nr;
@@ -143,7 +156,7 @@ static void event_call(struct m0_lnet *lnet, struct m0_lnet_eq *eq,
 	if (eq != NULL)
 		eq->eq_callback(eq, seen(event));
 	if (entry->rqe_opcode == M0_RING_EV_INCOMING)
-		told_add(lnet, M0_RING_EV_INCOMING, entry->rqe_nr);
+		had_add(&lnet->fro_had, entry->rqe_nr, event);
 	if (unlinked)
 		told_add(lnet, M0_RING_EV_UNLINK, md);
 	if (entry->rqe_is_last)
@@ -281,7 +294,7 @@ static void other_tell(struct m0_lnet *lnet, struct m0_lnet_eq **last,
 
 static void entry_tell(struct m0_lnet *lnet, struct m0_lnet_eq **last,
 		       struct polled *polled, const struct m0_ring_entry *entry,
-		       const struct m0_ring_event *event)
+		       struct m0_ring_event *event)
 {
 	struct m0_lnet_eq *eq = eq_of(lnet, entry, event);
 

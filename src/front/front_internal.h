@@ -225,6 +225,17 @@ enum {
 	M0_FRONT_TOLD_MAX = 32
 };
 
+/** Incoming messages whose events the application has had: their records, linked by
+ * rin_next, go back to the node at once. */
+struct m0_front_had {
+	/** Records that were returned so far; fro_lock. */
+	uint32_t had_returned_nr;
+	/** 0: those below mean nothing. */
+	uint32_t                 had_nr;
+	uint32_t                 had_first;
+	struct m0_ring_incoming *had_last;
+};
+
 /** A node in this process: the state of its step. The strand's, or that of the
  * thread that holds fro_stepping. */
 struct m0_front_embed {
@@ -334,11 +345,11 @@ struct m0_lnet {
 	struct m0_ring_in fro_up;
 	/** By number; the node makes the records. */
 	struct m0_ring_view fro_incomings;
-	/** Records of incoming messages that were returned so far; fro_lock. */
-	uint32_t fro_returned_nr;
 	/** Told by callback: their slots are not free yet. */
 	struct m0_ring_entry fro_notified[M0_FRONT_TOLD_MAX];
 	unsigned             fro_notified_nr;
+	/** Incoming messages that were told by callback. */
+	struct m0_front_had fro_had;
 	/** When a runner is due. */
 	m0_time_t fro_run_at;
 
@@ -550,10 +561,15 @@ int m0_front__md_bind_check(struct m0_lnet               *lnet,
 bool m0_front__notified_take(struct m0_lnet *lnet);
 /** Strand, without fro_lock: the same. */
 void m0_front__notified_give(struct m0_lnet *lnet);
+/** Returns true if m0_front__notified_give() has anything to do. */
+static inline bool m0_front__has_notified(const struct m0_lnet *lnet)
+{
+	return lnet->fro_notified_nr > 0 || lnet->fro_had.had_nr > 0;
+}
 /** Nobody waits for it, so it is done when what it has led to has left. */
 static inline void m0_front__notified_end(struct m0_lnet *lnet)
 {
-	if (lnet->fro_notified_nr > 0)
+	if (m0_front__has_notified(lnet))
 		m0_front__notified_give(lnet);
 }
 

@@ -93,7 +93,7 @@ static bool incomings_put(struct m0_lnet *lnet, uint32_t first,
 
 bool m0_front__incoming_put(struct m0_lnet *lnet, uint32_t nr)
 {
-	++lnet->fro_returned_nr;
+	++lnet->fro_had.had_returned_nr;
 	return incomings_put(lnet, nr, incoming_at(lnet, nr));
 }
 
@@ -116,32 +116,22 @@ static bool entry_end(struct m0_lnet *lnet, const struct m0_ring_entry *entry)
 /* fro_lock is held. */
 static bool told_take(struct m0_lnet *lnet)
 {
-	struct m0_ring_incoming *last = NULL;
-	struct m0_ring_incoming *record;
-	uint32_t                 first = M0_RING_NR_NONE;
-	bool                     starved = false;
-	unsigned                 i;
+	struct m0_front_had *had = &lnet->fro_had;
+	bool                 starved = false;
+	unsigned             i;
 
 	M0_PRE_EX(lnet->fro_notified_nr <= ARRAY_SIZE(lnet->fro_notified));
-	if (lnet->fro_notified_nr == 0)
+	if (!m0_front__has_notified(lnet))
 		return false;
-	for (i = 0; i < lnet->fro_notified_nr; ++i) {
-		uint32_t nr = lnet->fro_notified[i].rqe_nr;
-
-		if (lnet->fro_notified[i].rqe_opcode != M0_RING_EV_INCOMING) {
-			starved |= entry_end(lnet, &lnet->fro_notified[i]);
-			continue;
-		}
-		/* All of them go back at once. */
-		record = incoming_at(lnet, nr);
-		record->rin_next = first + 1;
-		first = nr;
-		last = last == NULL ? record : last;
-		++lnet->fro_returned_nr;
-	}
-	if (last != NULL)
-		starved |= incomings_put(lnet, first, last);
+	for (i = 0; i < lnet->fro_notified_nr; ++i)
+		starved |= entry_end(lnet, &lnet->fro_notified[i]);
 	lnet->fro_notified_nr = 0;
+	/* All of them go back at once. */
+	if (had->had_nr > 0) {
+		had->had_returned_nr += had->had_nr;
+		starved |= incomings_put(lnet, had->had_first, had->had_last);
+		had->had_nr = 0;
+	}
 	if (M0_UNLIKELY(starved))
 		m0_front__look_again(lnet);
 	return true;

@@ -53,7 +53,7 @@ static uint32_t incoming_nr(const struct m0_lnet *lnet)
 		__atomic_load_n(&ring->rng_retaken_nr, __ATOMIC_ACQUIRE);
 	uint32_t used_nr =
 		__atomic_load_n(&ring->rng_incoming_nr, __ATOMIC_RELAXED);
-	uint32_t returned_nr = lnet->fro_returned_nr - retaken_nr;
+	uint32_t returned_nr = lnet->fro_had.had_returned_nr - retaken_nr;
 
 	return returned_nr < used_nr ? used_nr - returned_nr : 0;
 }

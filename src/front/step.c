@@ -60,7 +60,7 @@ static bool is_idle(const struct m0_lnet *lnet, m0_time_t now)
 {
 	return now < lnet->fro_embed.emb_next && !lnet->fro_embed.emb_owes &&
 	       !lnet->fro_node->nod_again && m0_ring_is_empty(&lnet->fro_up) &&
-	       lnet->fro_notified_nr == 0 &&
+	       !m0_front__has_notified(lnet) &&
 	       lnet->fro_node->nod_state == M0_NODE_OPEN &&
 	       !M0_FRONT_GET(lnet->fro_has_woken);
 }

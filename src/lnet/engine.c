@@ -135,11 +135,6 @@ void m0_lnet_engine_destroy(struct m0_lnet_engine *eng)
 	m0_free(eng);
 }
 
-void *m0_lnet_engine_owner(const struct m0_lnet_engine *eng)
-{
-	return eng->le_cfg.lec_owner;
-}
-
 void m0_lnet_engine_shutdown(struct m0_lnet_engine *eng, m0_time_t now)
 {
 	struct m0_list       todo;

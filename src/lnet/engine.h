@@ -71,7 +71,8 @@ struct m0_lnet_me {
 struct m0_lnet_md {
 	/** The engine does not use mda_eq. */
 	struct m0_lnet_md_attr md_attr;
-	/** Number that the owner gave the event queue; 0: none. */
+	/** Number that the owner gave the event queue, if ho_eq_room() is to be
+	 * asked about it; 0: none. */
 	uint32_t              md_eq;
 	struct m0_lnet_handle md_handle;
 	/** NULL: the MD is bound. */
@@ -223,12 +224,12 @@ struct m0_lnet_msg {
 	struct m0_lnet_event *msg_event[2];
 };
 
-/** Calls from the engine to the owner. */
+/** Calls from the engine to the owner, which is lec_owner. */
 struct m0_lnet_owner_ops {
 	/** A message for a request of a peer, or for the engine itself. NULL:
 	 * lc_msgs_max are in use, and the engine asks again. */
-	struct m0_lnet_msg *(*ho_msg_get)(struct m0_lnet_engine *eng);
-	void (*ho_msg_put)(struct m0_lnet_engine *eng, struct m0_lnet_msg *msg);
+	struct m0_lnet_msg *(*ho_msg_get)(void *owner);
+	void (*ho_msg_put)(void *owner, struct m0_lnet_msg *msg);
 	/**
 	 * Queues an event of `md`; the owner delivers it after the pass. With
 	 * ev_unlinked it is the last event of the MD, whose memory the owner may
@@ -237,24 +238,23 @@ struct m0_lnet_owner_ops {
 	 *             more; without `msg` the owner copies it.
 	 * @param msg  the message that the event is about; NULL: none.
 	 */
-	void (*ho_event)(struct m0_lnet_engine *eng, struct m0_lnet_md *md,
+	void (*ho_event)(void *owner, struct m0_lnet_md *md,
 			 struct m0_lnet_event *ev, struct m0_lnet_msg *msg);
 	/** Returns true if the queue takes one more incoming message, and then
 	 * reserves the space of its event. Otherwise the owner counts, and the
 	 * engine drops the message. */
-	bool (*ho_eq_room)(struct m0_lnet_engine *eng, uint32_t eq);
+	bool (*ho_eq_room)(void *owner, uint32_t eq);
 	/** The engine asks this about a message of a peer that finds no entry:
 	 * had the application made any call before the message arrived that the
 	 * engine does not know yet? If so, the engine puts the message off and
 	 * asks again.
 	 * @param mark  identifies the time of arrival: 0 in the first call for
 	 *              a message, then what the owner has stored. */
-	bool (*ho_is_behind)(struct m0_lnet_engine *eng, uint64_t *mark);
+	bool (*ho_is_behind)(void *owner, uint64_t *mark);
 	/** The ME has ended; the owner may reuse its memory. */
-	void (*ho_me_gone)(struct m0_lnet_engine *eng, struct m0_lnet_me *me);
+	void (*ho_me_gone)(void *owner, struct m0_lnet_me *me);
 	/** A probe has ended; the owner delivers that like an event. */
-	void (*ho_probe_done)(struct m0_lnet_engine *eng,
-			      struct m0_lnet_probe  *probe);
+	void (*ho_probe_done)(void *owner, struct m0_lnet_probe *probe);
 };
 
 /** Routes and routing: the values of m0_lnet_cfg that concern them. */
@@ -308,8 +308,7 @@ struct m0_lnet_engine_cfg {
 int m0_lnet_engine_create(struct m0_lnet_engine          **ret,
 			  const struct m0_lnet_engine_cfg *cfg, m0_time_t now);
 /** Pre: m0_lnet_engine_is_quiet(), no NI. */
-void  m0_lnet_engine_destroy(struct m0_lnet_engine *eng);
-void *m0_lnet_engine_owner(const struct m0_lnet_engine *eng);
+void m0_lnet_engine_destroy(struct m0_lnet_engine *eng);
 
 /**
  * Ends everything outstanding, MDs included, with -ESHUTDOWN unless another

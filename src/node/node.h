@@ -72,7 +72,8 @@ struct m0_node {
 	struct m0_reactor         *nod_reactor;
 	struct m0_ring_in          nod_down;
 	struct m0_ring_out         nod_up;
-	/** The newest entry, which is in the queue but not put yet; NULL: none. */
+	/** The newest of the entries that are added but not published yet; NULL:
+	 * all are. */
 	struct m0_ring_entry *nod_newest;
 	/** Records, and the engine's structs of the same numbers. */
 	struct m0_ring_view nod_records[M0_RING_TABLES_NR];

@@ -469,8 +469,9 @@ void m0_node_probe_cancel(struct m0_node *node, uint32_t nr)
 
 void m0_node__probe_done(struct m0_lnet_engine *eng,
 			 struct m0_lnet_probe  *probe)
+void m0_node__probe_done(void *owner, struct m0_lnet_probe *probe)
 {
-	struct m0_node         *node = m0_lnet_engine_owner(eng);
+	struct m0_node         *node = owner;
 	struct m0_node_control *ctl =
 		container_of(probe, struct m0_node_control, nct_probe);
 	struct m0_ring_control *record =

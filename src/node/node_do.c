@@ -118,7 +118,7 @@ static struct m0_lnet_md *md_fill(struct m0_node *node, uint32_t nr,
 	attr->mda_user = (void *)(uintptr_t)record->rmd_user;
 	md->md_handle = (struct m0_lnet_handle){ nr, gen };
 	md->md_done = NULL;
-	md->md_eq = record->rmd_eq;
+	md->md_eq = 0;
 	M0_POST_EX(m0_node__md_invariant(nmd));
 	if (M0_LIKELY(segs_nr == 0))
 		return md;
@@ -129,6 +129,16 @@ static struct m0_lnet_md *md_fill(struct m0_node *node, uint32_t nr,
 	/* No later entry names it: the engine does not know of it. */
 	md->md_handle.lh_gen = 0;
 	return NULL;
+}
+
+/* Returns the number of the queue if it is bounded, which does not change while an
+ * MD names it. 0: none that the engine has to ask for room. */
+static uint32_t bounded_eq(const struct m0_node *node, uint32_t number)
+{
+	return number != 0 && m0_node__eq_record(node, number - 1)
+				       ->req_is_bounded
+		       ? number
+		       : 0;
 }
 
 static void md_attach_do(struct m0_node             *node,
@@ -145,6 +155,7 @@ static void md_attach_do(struct m0_node             *node,
 		m0_lnet_engine_md_bind(node->nod_engine, md);
 		return;
 	}
+	md->md_eq = bounded_eq(node, record->rmd_eq);
 	me = &m0_node__me(node, record->rmd_me)->nme_me;
 	M0_ASSERT_EX(me->me_handle.lh_slot == record->rmd_me);
 	m0_lnet_engine_md_attach(
@@ -163,10 +174,12 @@ static void entry_attach_do(struct m0_node             *node,
 
 	me_fill(node, record->rmd_me, record->rmd_me_gen);
 	m0_lnet_engine_me_attach(node->nod_engine, me);
-	if (M0_LIKELY(md != NULL))
-		m0_lnet_engine_md_attach(node->nod_engine, me, md);
-	else
+	if (M0_UNLIKELY(md == NULL)) {
 		m0_lnet_engine_me_unlink(node->nod_engine, me);
+		return;
+	}
+	md->md_eq = bounded_eq(node, record->rmd_eq);
+	m0_lnet_engine_md_attach(node->nod_engine, me, md);
 }
 
 static void md_unlink_do(struct m0_node             *node,

@@ -192,7 +192,7 @@ void m0_node__incomings_add(struct m0_node *node, uint32_t first);
 /* -- node_take.c ----------------------------------------------------------- */
 
 /** ho_is_behind. */
-bool m0_node__is_behind(struct m0_lnet_engine *eng, uint64_t *mark);
+bool m0_node__is_behind(void *owner, uint64_t *mark);
 
 /* -- node_close.c ---------------------------------------------------------- */
 
@@ -205,8 +205,7 @@ void m0_node__control_do(struct m0_node             *node,
 /** Posts the answer of the control record. */
 void m0_node__answer(struct m0_node *node, uint32_t nr);
 /** ho_probe_done. */
-void m0_node__probe_done(struct m0_lnet_engine *eng,
-			 struct m0_lnet_probe  *probe);
+void m0_node__probe_done(void *owner, struct m0_lnet_probe *probe);
 /** Frees blocks that no front has asked for to the end. */
 void m0_node__answers_free(struct m0_node *node);
 

@@ -10,7 +10,7 @@ unsigned m0_node_share_max(const struct m0_lnet_cfg *cfg)
 	return cfg->lc_msgs_max - (cfg->lc_msgs_max + 7) / 8;
 }
 
-/* Posts an entry when the next one comes, so that it may say more until then. */
+/* The front sees the entry after m0_node_flush(); until then it may say more. */
 void m0_node__post(struct m0_node *node, enum m0_ring_kind kind,
 		   struct m0_lnet_handle about, struct m0_ring_place *place)
 {
@@ -20,12 +20,12 @@ void m0_node__post(struct m0_node *node, enum m0_ring_kind kind,
 				       .rqe_gen = about.lh_gen };
 
 	M0_PRE_EX(kind < M0_RING_KINDS_NR && !place->rgp_waits);
-	m0_node_flush(node);
 	if (M0_UNLIKELY(up->rou_first != NULL || !m0_ring_has_room(up))) {
+		m0_node_flush(node);
 		m0_ring_wait(up, &entry, place);
 		return;
 	}
-	node->nod_newest = m0_ring_next(up);
+	node->nod_newest = m0_ring_add(up);
 	*node->nod_newest = entry;
 }
 
@@ -135,9 +135,9 @@ static __attribute__((__noinline__)) bool more(struct m0_node *node)
 		node->nod_host->nho_grow(node->nod_host_arg));
 }
 
-static struct m0_lnet_msg *node_msg_get(struct m0_lnet_engine *eng)
+static struct m0_lnet_msg *node_msg_get(void *owner)
 {
-	struct m0_node          *node = m0_lnet_engine_owner(eng);
+	struct m0_node          *node = owner;
 	struct m0_node_incoming *nin;
 
 	/* Most often the last one, which the front has just returned. */
@@ -176,9 +176,9 @@ void m0_node__op_done(struct m0_node *node, struct m0_node_op *nop)
 			      &nop->nop_done);
 }
 
-static void node_msg_put(struct m0_lnet_engine *eng, struct m0_lnet_msg *msg)
+static void node_msg_put(void *owner, struct m0_lnet_msg *msg)
 {
-	struct m0_node     *node = m0_lnet_engine_owner(eng);
+	struct m0_node     *node = owner;
 	struct m0_node_msg *nms = msg_of(msg);
 
 	if (nms->nms_kind == M0_NODE_MSG_OP) {
@@ -213,26 +213,28 @@ static void msg_event(struct m0_node *node, struct m0_node_msg *nms,
 		      about, &op_of(nms)->nop_event[second]);
 }
 
-static void node_event(struct m0_lnet_engine *eng, struct m0_lnet_md *md,
+static void node_event(void *owner, struct m0_lnet_md *md,
 		       struct m0_lnet_event *ev, struct m0_lnet_msg *msg)
 {
-	struct m0_node    *node = m0_lnet_engine_owner(eng);
-	struct m0_ring_md *record =
-		m0_node__md_record(node, md->md_handle.lh_slot);
+	struct m0_node    *node = owner;
+	struct m0_ring_md *record;
 
 	M0_PRE_EX(md->md_ended == ev->ev_unlinked);
 	M0_PRE_EX(ergo(msg == NULL, ev->ev_unlinked));
-	/* Before the front can know of the event, and use the record again. */
-	if (ev->ev_unlinked)
+	if (ev->ev_unlinked) {
+		record = m0_node__md_record(node, md->md_handle.lh_slot);
+		/* Before the front can know of the event, and use the record
+		 * again. */
 		__atomic_store_n(&record->rmd_ended, 1, __ATOMIC_RELEASE);
-	if (msg != NULL) {
-		msg_event(node, msg_of(msg), ev);
-	} else {
-		*m0_node__event(&record->rmd_last) = *ev;
-		m0_node__post(
-			node, M0_RING_EV_UNLINK, md->md_handle,
-			&m0_node__md(node, md->md_handle.lh_slot)->nmd_last);
+		if (msg == NULL) {
+			*m0_node__event(&record->rmd_last) = *ev;
+			m0_node__post(node, M0_RING_EV_UNLINK, md->md_handle,
+				      &m0_node__md(node, md->md_handle.lh_slot)
+					       ->nmd_last);
+			return;
+		}
 	}
+	msg_event(node, msg_of(msg), ev);
 }
 
 void m0_node__md_refuse(struct m0_node *node, struct m0_lnet_handle md,
@@ -273,16 +275,15 @@ static bool bounds_have_room(const struct m0_ring_eq *eq,
 	return eq_has_room(eq) && (all == NULL || eq_has_room(all));
 }
 
-static bool node_eq_room(struct m0_lnet_engine *eng, uint32_t number)
+static bool node_eq_room(void *owner, uint32_t number)
 {
-	struct m0_node    *node = m0_lnet_engine_owner(eng);
+	struct m0_node    *node = owner;
 	struct m0_ring_eq *eq;
 	struct m0_ring_eq *all = NULL;
 
 	M0_PRE_EX(number != 0);
 	eq = m0_node__eq_record(node, number - 1);
-	if (!eq->req_is_bounded)
-		return true;
+	M0_PRE_EX(eq->req_is_bounded);
 	if (eq->req_all != 0)
 		all = m0_node__eq_record(node, eq->req_all - 1);
 	if (!bounds_have_room(eq, all) && node->nod_host->nho_full != NULL)
@@ -298,9 +299,9 @@ static bool node_eq_room(struct m0_lnet_engine *eng, uint32_t number)
 	return false;
 }
 
-static void node_me_gone(struct m0_lnet_engine *eng, struct m0_lnet_me *me)
+static void node_me_gone(void *owner, struct m0_lnet_me *me)
 {
-	struct m0_node *node = m0_lnet_engine_owner(eng);
+	struct m0_node *node = owner;
 
 	M0_PRE_EX(me->me_state == M0_LNET_ME_GONE);
 	__atomic_store_n(

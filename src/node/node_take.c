@@ -95,9 +95,9 @@ static bool host_is_behind(const struct m0_node *node)
  * all that is there is done before messages are looked at. The mark is the number of the
  * next taking; what is posted after it came later than the message.
  */
-bool m0_node__is_behind(struct m0_lnet_engine *eng, uint64_t *mark)
+bool m0_node__is_behind(void *owner, uint64_t *mark)
 {
-	const struct m0_node *node = m0_lnet_engine_owner(eng);
+	const struct m0_node *node = owner;
 
 	if (*mark == 0 && (__atomic_load_n(&node->nod_ring->rng_down.rqu_bell,
 					   __ATOMIC_SEQ_CST) ||

@@ -517,17 +517,17 @@ static inline bool m0_ring_has_room(const struct m0_ring_out *out)
 	       M0_RING_ENTRIES_NR;
 }
 
-/** The entry that is put next. Pre: there is room. */
-static inline struct m0_ring_entry *m0_ring_next(const struct m0_ring_out *out)
+/** Adds an entry that the caller fills. Pre: there is room. */
+static inline struct m0_ring_entry *m0_ring_add(struct m0_ring_out *out)
 {
 	return &out->rou_queue
-			->rqu_entries[out->rou_put_nr % M0_RING_ENTRIES_NR];
+			->rqu_entries[out->rou_put_nr++ % M0_RING_ENTRIES_NR];
 }
 
-/** Lets the consumer see the next entry. */
+/** Lets the consumer see all entries that were added. */
 static inline void m0_ring_publish(struct m0_ring_out *out)
 {
-	__atomic_store_n(&out->rou_queue->rqu_put_nr, ++out->rou_put_nr,
+	__atomic_store_n(&out->rou_queue->rqu_put_nr, out->rou_put_nr,
 			 __ATOMIC_RELEASE);
 }
 
@@ -535,7 +535,7 @@ static inline void m0_ring_publish(struct m0_ring_out *out)
 static inline void m0_ring_put(struct m0_ring_out         *out,
 			       const struct m0_ring_entry *entry)
 {
-	*m0_ring_next(out) = *entry;
+	*m0_ring_add(out) = *entry;
 	m0_ring_publish(out);
 }
 

@@ -274,9 +274,9 @@ static void nis_stop(struct crowd_node *node)
 
 /* -- the owner -------------------------------------------------------------- */
 
-static struct m0_lnet_msg *home_msg_get(struct m0_lnet_engine *eng)
+static struct m0_lnet_msg *home_msg_get(void *owner)
 {
-	struct crowd_node *node = m0_lnet_engine_owner(eng);
+	struct crowd_node *node = owner;
 	struct crowd_msg  *cmg;
 
 	if (node->cno_msgs_nr == MSGS_MAX)
@@ -288,19 +288,19 @@ static struct m0_lnet_msg *home_msg_get(struct m0_lnet_engine *eng)
 	return &cmg->cmg_msg;
 }
 
-static void home_msg_put(struct m0_lnet_engine *eng, struct m0_lnet_msg *msg)
+static void home_msg_put(void *owner, struct m0_lnet_msg *msg)
 {
-	struct crowd_node *node = m0_lnet_engine_owner(eng);
+	struct crowd_node *node = owner;
 
 	M0_ASSERT(node->cno_msgs_nr > 0);
 	--node->cno_msgs_nr;
 	free(container_of(msg, struct crowd_msg, cmg_msg));
 }
 
-static void home_event(struct m0_lnet_engine *eng, struct m0_lnet_md *md,
+static void home_event(void *owner, struct m0_lnet_md *md,
 		       struct m0_lnet_event *ev, struct m0_lnet_msg *msg)
 {
-	struct crowd_node   *node = m0_lnet_engine_owner(eng);
+	struct crowd_node   *node = owner;
 	struct crowd_posted *event = must_alloc(sizeof *event);
 
 	(void)msg;
@@ -313,32 +313,31 @@ static void home_event(struct m0_lnet_engine *eng, struct m0_lnet_md *md,
 	node->cno_posted_last = event;
 }
 
-static bool home_eq_room(struct m0_lnet_engine *eng, uint32_t eq)
+static bool home_eq_room(void *owner, uint32_t eq)
 {
-	(void)eng;
+	(void)owner;
 	(void)eq;
 	return true;
 }
 
-static bool home_is_behind(struct m0_lnet_engine *eng, uint64_t *mark)
+static bool home_is_behind(void *owner, uint64_t *mark)
 {
-	(void)eng;
+	(void)owner;
 	(void)mark;
 	return false;
 }
 
-static void home_me_gone(struct m0_lnet_engine *eng, struct m0_lnet_me *me)
+static void home_me_gone(void *owner, struct m0_lnet_me *me)
 {
-	struct crowd_node *node = m0_lnet_engine_owner(eng);
+	struct crowd_node *node = owner;
 
 	--node->cno_mes_nr;
 	free(me);
 }
 
-static void home_probe_done(struct m0_lnet_engine *eng,
-			    struct m0_lnet_probe  *probe)
+static void home_probe_done(void *owner, struct m0_lnet_probe *probe)
 {
-	(void)eng;
+	(void)owner;
 	(void)probe;
 }
 
@@ -660,7 +659,7 @@ void crowd_put(struct crowd_node *node, const struct m0_lnet_nid *dst,
 {
 	struct m0_lnet_md *md =
 		md_make(node, buf, bytes, M0_LNET_MD_THRESHOLD_INF);
-	struct m0_lnet_msg *msg = home_msg_get(node->cno_engine);
+	struct m0_lnet_msg *msg = home_msg_get(node);
 
 	M0_PRE(msg != NULL);
 	m0_lnet_engine_time(node->cno_engine, node->cno_crowd->crw_now);

@@ -13,7 +13,7 @@ struct pair_md {
 };
 
 /** A message of the pool; NULL: pno_msgs_max are in use. */
-struct m0_lnet_msg                   *pair__msg_get(struct m0_lnet_engine *eng);
+struct m0_lnet_msg                   *pair__msg_get(void *owner);
 extern const struct m0_lnet_owner_ops pair__owner_ops;
 /** Keeps the events that MDs have posted. @return there was one. */
 bool pair__events_take(struct pair_node *node);

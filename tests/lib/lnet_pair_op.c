@@ -82,7 +82,7 @@ struct m0_lnet_md *pair_md_bind(struct pair_node *node, void *buf,
 void pair_op(struct pair_node *node, struct m0_lnet_md *md,
 	     const struct m0_lnet_op *op, bool get)
 {
-	struct m0_lnet_msg *msg = pair__msg_get(node->pno_engine);
+	struct m0_lnet_msg *msg = pair__msg_get(node);
 
 	M0_ASSERT(msg != NULL);
 	msg->msg_op.mop_attr = *op;

@@ -9,9 +9,9 @@ struct pair_msg {
 	struct m0_lnet_event pms_event[2];
 };
 
-struct m0_lnet_msg *pair__msg_get(struct m0_lnet_engine *eng)
+struct m0_lnet_msg *pair__msg_get(void *owner)
 {
-	struct pair_node *node = m0_lnet_engine_owner(eng);
+	struct pair_node *node = owner;
 	struct pair_msg  *pms;
 
 	if (node->pno_msgs_nr >= node->pno_msgs_max)
@@ -27,19 +27,19 @@ struct m0_lnet_msg *pair__msg_get(struct m0_lnet_engine *eng)
 	return &pms->pms_msg;
 }
 
-static void home_msg_put(struct m0_lnet_engine *eng, struct m0_lnet_msg *msg)
+static void home_msg_put(void *owner, struct m0_lnet_msg *msg)
 {
-	struct pair_node *node = m0_lnet_engine_owner(eng);
+	struct pair_node *node = owner;
 
 	M0_ASSERT(node->pno_msgs_nr > 0);
 	--node->pno_msgs_nr;
 	m0_free(container_of(msg, struct pair_msg, pms_msg));
 }
 
-static void home_event(struct m0_lnet_engine *eng, struct m0_lnet_md *md,
+static void home_event(void *owner, struct m0_lnet_md *md,
 		       struct m0_lnet_event *ev, struct m0_lnet_msg *msg)
 {
-	struct pair_node    *node = m0_lnet_engine_owner(eng);
+	struct pair_node    *node = owner;
 	struct pair_posted **at = &node->pno_posted;
 	/* Tests make m0_alloc() fail; space for events is reserved in an owner. */
 	struct pair_posted *event = malloc(sizeof *event);
@@ -54,37 +54,36 @@ static void home_event(struct m0_lnet_engine *eng, struct m0_lnet_md *md,
 	*at = event;
 }
 
-static bool home_eq_room(struct m0_lnet_engine *eng, uint32_t eq)
+static bool home_eq_room(void *owner, uint32_t eq)
 {
-	struct pair_node *node = m0_lnet_engine_owner(eng);
+	struct pair_node *node = owner;
 
 	M0_ASSERT(eq == PAIR_EQ);
 	return !node->pno_eq_full;
 }
 
 /* One taking after the other is awaited, as by an owner. */
-static bool home_is_behind(struct m0_lnet_engine *eng, uint64_t *mark)
+static bool home_is_behind(void *owner, uint64_t *mark)
 {
-	const struct pair_node *node = m0_lnet_engine_owner(eng);
+	const struct pair_node *node = owner;
 
 	if (*mark == 0 && node->pno_behind)
 		*mark = node->pno_takes_nr + 1;
 	return *mark > node->pno_takes_nr;
 }
 
-static void home_me_gone(struct m0_lnet_engine *eng, struct m0_lnet_me *me)
+static void home_me_gone(void *owner, struct m0_lnet_me *me)
 {
-	struct pair_node *node = m0_lnet_engine_owner(eng);
+	struct pair_node *node = owner;
 
 	M0_ASSERT(node->pno_mes_nr > 0);
 	--node->pno_mes_nr;
 	m0_free(me);
 }
 
-static void home_probe_done(struct m0_lnet_engine *eng,
-			    struct m0_lnet_probe  *probe)
+static void home_probe_done(void *owner, struct m0_lnet_probe *probe)
 {
-	struct pair_node *node = m0_lnet_engine_owner(eng);
+	struct pair_node *node = owner;
 
 	++node->pno_probes_done_nr;
 	node->pno_probe_last = probe;

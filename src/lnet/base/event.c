@@ -19,7 +19,8 @@ void m0_lnet__msg_init(struct m0_lnet_engine *eng, struct m0_lnet_msg *msg)
 
 struct m0_lnet_msg *m0_lnet__msg_new(struct m0_lnet_engine *eng)
 {
-	struct m0_lnet_msg *msg = eng->le_cfg.lec_owner_ops->ho_msg_get(eng);
+	struct m0_lnet_msg *msg =
+		eng->le_cfg.lec_owner_ops->ho_msg_get(eng->le_cfg.lec_owner);
 
 	if (msg == NULL)
 		return NULL;
@@ -46,7 +47,7 @@ void m0_lnet__msg_put(struct m0_lnet_msg *msg)
 		     !msg->msg_tx.mtx_sending);
 	M0_ASSERT_EX(eng->le_stats.ls_msgs_alloc > 0);
 	--eng->le_stats.ls_msgs_alloc;
-	eng->le_cfg.lec_owner_ops->ho_msg_put(eng, msg);
+	eng->le_cfg.lec_owner_ops->ho_msg_put(eng->le_cfg.lec_owner, msg);
 }
 
 void m0_lnet__event_fill(struct m0_lnet_event     *ev,
@@ -75,5 +76,6 @@ inline void m0_lnet__event_post(struct m0_lnet_engine *eng,
 	if (m0_lnet__md_is_own(md))
 		md->md_done(eng, md, ev);
 	else
-		eng->le_cfg.lec_owner_ops->ho_event(eng, md, ev, msg);
+		eng->le_cfg.lec_owner_ops->ho_event(eng->le_cfg.lec_owner, md,
+						    ev, msg);
 }

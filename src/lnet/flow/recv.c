@@ -84,8 +84,9 @@ static int drop(const struct coming *in, uint64_t *reason, const char *why)
 
 /* The driver reads `bytes` of the payload to the memory of `msg`, and discards
  * the rest. */
-static inline int take(const struct coming *in, const struct m0_lnet_msg *msg,
-		       m0_bcount_t bytes)
+static inline __attribute__((__always_inline__)) int take(
+	const struct coming *in, const struct m0_lnet_msg *msg,
+	m0_bcount_t bytes)
 {
 	struct m0_lnet_stats *stats = &in->cmi_eng->le_stats;
 	struct m0_lnd_rx     *rx = in->cmi_rx;
@@ -256,7 +257,8 @@ static bool is_behind(const struct coming *in)
 	return in->cmi_ni != eng->le_lo &&
 	       in->cmi_hdr.lhd_portal != M0_LNET_PORTAL_RESERVED &&
 	       eng->le_cfg.lec_owner_ops->ho_is_behind(
-		       eng, &in->cmi_rx->lr_words[M0_LNET__RX_MARK]);
+		       eng->le_cfg.lec_owner,
+		       &in->cmi_rx->lr_words[M0_LNET__RX_MARK]);
 }
 
 /* Matches an entry that is LAST, unless another entry may be on its way. */

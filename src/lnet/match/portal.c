@@ -92,7 +92,7 @@ static struct m0_lnet_me *ring_find(struct m0_lnet_portal *portal,
 
 	if (head != NULL && head->me_attr.mea_match_bits == bits)
 		return head;
-	link = m0_hash_find(&portal->lpt_exact, &bits, sizeof bits);
+	link = m0_hash_find64(&portal->lpt_exact, bits);
 	if (link == NULL)
 		return NULL;
 	head = container_of(link, struct m0_lnet_me, me_hash);
@@ -236,7 +236,7 @@ static void me_gone(struct m0_lnet_engine *eng, struct m0_lnet_me *me)
 	m0_list_del(&me->me_all);
 	M0_ASSERT(eng->le_busy_nr > 0);
 	--eng->le_busy_nr;
-	eng->le_cfg.lec_owner_ops->ho_me_gone(eng, me);
+	eng->le_cfg.lec_owner_ops->ho_me_gone(eng->le_cfg.lec_owner, me);
 }
 
 /*
@@ -507,7 +507,7 @@ static enum m0_lnet_match md_take(struct m0_lnet_engine *eng,
 	M0_PRE_EX(!md->md_dead && !m0_lnet__md_is_exhausted(md));
 	if (!msg_fits(msg))
 		return M0_LNET_MATCH_TOO_BIG;
-	if (eq != 0 && !ops->ho_eq_room(eng, eq))
+	if (eq != 0 && !ops->ho_eq_room(eng->le_cfg.lec_owner, eq))
 		return M0_LNET_MATCH_NO_ROOM;
 	M0_ASSERT_EX(msg->msg_payload.lpy_bytes <= M0_LNET_PAYLOAD_MAX);
 	md->md_local_offset = msg->msg_md_offset + msg->msg_payload.lpy_bytes;

@@ -109,7 +109,8 @@ static void md_prepare(struct m0_lnet_ask *ask)
 static bool ask_begin(struct m0_lnet_ask *ask)
 {
 	struct m0_lnet_engine *eng = ask->as_engine;
-	struct m0_lnet_msg    *msg = eng->le_cfg.lec_owner_ops->ho_msg_get(eng);
+	struct m0_lnet_msg    *msg =
+		eng->le_cfg.lec_owner_ops->ho_msg_get(eng->le_cfg.lec_owner);
 
 	M0_PRE(!ask->as_is_bound && !ask->as_told);
 	if (msg == NULL)

@@ -26,7 +26,7 @@ static void probe_end(struct m0_lnet_engine *eng, struct m0_lnet_probing *po,
 	probe->pr_priv = NULL;
 	probe->pr_status = status;
 	probe->pr_took_ns = m0_time_sub(eng->le_now, probe->pr_since);
-	eng->le_cfg.lec_owner_ops->ho_probe_done(eng, probe);
+	eng->le_cfg.lec_owner_ops->ho_probe_done(eng->le_cfg.lec_owner, probe);
 }
 
 static void probe_nid(struct m0_lnet_probe     *probe,
@@ -226,7 +226,8 @@ void m0_lnet_engine_probe(struct m0_lnet_engine *eng,
 		m0_free(po);
 		probe->pr_status = all->dy_stopped ? -ESHUTDOWN : -ENOMEM;
 		probe->pr_took_ns = 0;
-		eng->le_cfg.lec_owner_ops->ho_probe_done(eng, probe);
+		eng->le_cfg.lec_owner_ops->ho_probe_done(eng->le_cfg.lec_owner,
+							 probe);
 		return;
 	}
 	po->lpo_probe = probe;
