@@ -467,8 +467,6 @@ void m0_node_probe_cancel(struct m0_node *node, uint32_t nr)
 				    &m0_node__control(node, nr)->nct_probe);
 }
 
-void m0_node__probe_done(struct m0_lnet_engine *eng,
-			 struct m0_lnet_probe  *probe)
 void m0_node__probe_done(void *owner, struct m0_lnet_probe *probe)
 {
 	struct m0_node         *node = owner;
