@@ -15,7 +15,7 @@ enum {
 
 /** A registration: of a region, or for one map. */
 struct rdm_key {
-	/** It is for one transfer; no other has it, though its memory may be within. */
+	/** Keys of one transfer are no other's, though its memory may be within. */
 	bool            rdk_is_foreign;
 	struct rdm_key *rdk_next;
 	uint32_t        rdk_key;
