@@ -92,7 +92,7 @@ static void slot_begin(struct slot *sl)
 	     "begin");
 }
 
-/** One writer each; read by whoever waits. */
+/** One writer each; read by the side that waits. */
 static uint64_t count(_Atomic uint64_t *nr)
 {
 	uint64_t now = atomic_load_explicit(nr, memory_order_relaxed) + 1;

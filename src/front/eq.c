@@ -2,7 +2,7 @@
 /*
  * Events go to the application at the end of a pass: by callback, or into their
  * polled queue. There they stay in the record that they were posted in, which is
- * kept for them: so whoever takes one needs nothing but fro_lock, even when the node
+ * kept for them: so a thread that takes one needs nothing but fro_lock, even when the node
  * is closed.
  */
 #include "front/front_internal.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
- * Slots are never given back, so whoever holds a handle that is void may look
+ * Slots are never given back, so a thread with a void handle may look
  * at its slot; the generation tells. A slot whose generations are used up stays
  * out of use: a handle is never used twice.
  */
@@ -67,7 +67,7 @@ static void free_add(struct m0_front_slots *slots, struct m0_front_slot *slot)
 	slots->fss_free = slot;
 }
 
-/* Debug: whoever counts on what nobody has set shall find out. */
+/* Debug: code that relies on members that were not set is to fail. */
 static void spoil(const struct m0_front_slots *slots,
 		  struct m0_front_slot        *slot)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
- * The step of a node, whoever makes it: the node's own thread, a caller of
+ * The step of a node, made by any of these: the node's own thread, a caller of
  * m0_lnet_progress(), the simulator.
  */
 #include "front/front_internal.h"
@@ -18,13 +18,13 @@ static struct m0_lnet *lnet_of(const struct m0_strand *strand)
 }
 
 /* Returns true if all that the node has posted was delivered. */
-static bool is_told(const struct m0_lnet *lnet)
+static bool is_notified(const struct m0_lnet *lnet)
 {
 	return m0_ring_is_empty(&lnet->fro_up);
 }
 
 /* Calls back. @return true if there was anything. */
-static bool tell(struct m0_lnet *lnet)
+static bool notify(struct m0_lnet *lnet)
 {
 	bool any = false;
 
@@ -44,7 +44,7 @@ static bool tell(struct m0_lnet *lnet)
  * Drivers and engine run in the next step of this thread, so this never
  * happens twice in a row.
  */
-static bool tells_first(const struct m0_lnet *lnet)
+static bool notifies_first(const struct m0_lnet *lnet)
 {
 	return !lnet->fro_embed.emb_owes && lnet->fro_embed.emb_is_polled &&
 	       lnet->fro_node->nod_state == M0_NODE_OPEN &&
@@ -101,12 +101,12 @@ static bool round_do(struct m0_lnet *lnet, m0_time_t now)
 		    !lnet->fro_node->nod_again)
 			return false;
 	}
-	lnet->fro_embed.emb_owes = tells_first(lnet);
+	lnet->fro_embed.emb_owes = notifies_first(lnet);
 	if (!lnet->fro_embed.emb_owes)
 		lnet->fro_embed.emb_next = m0_node_turns(lnet->fro_node, now);
 	m0_reactor_flush(reactor);
 	m0_node_flush(lnet->fro_node);
-	if (tell(lnet))
+	if (notify(lnet))
 		lnet->fro_embed.emb_did = true;
 	if (lnet->fro_embed.emb_owes)
 		return true;
@@ -115,7 +115,7 @@ static bool round_do(struct m0_lnet *lnet, m0_time_t now)
 	lnet->fro_embed.emb_next =
 		min64u(lnet->fro_embed.emb_next, lnet->fro_run_at);
 	if (lnet->fro_node->nod_state != M0_NODE_OPEN &&
-	    m0_node_close_step(lnet->fro_node, now, is_told(lnet),
+	    m0_node_close_step(lnet->fro_node, now, is_notified(lnet),
 			       &lnet->fro_embed.emb_next))
 		m0_semaphore_up(&lnet->fro_embed.emb_closed_sem);
 	return more || lnet->fro_node->nod_again ||

@@ -112,7 +112,7 @@ enum kit_bulk {
 	KIT_BULK_NONE,
 	/** On its machine's list of active operations to begin. */
 	KIT_BULK_LISTED,
-	/** For whoever finds it by identity: see m0_net_kit_wait(). */
+	/** For a thread that finds it by identity: see m0_net_kit_wait(). */
 	KIT_BULK_WAITS
 };
 

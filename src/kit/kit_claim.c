@@ -90,7 +90,7 @@ void m0_net_kit_unclaim(struct m0_net_kit_buf *pub)
 	__atomic_store_n(&kb->kb_pub.nkb_word, armed, __ATOMIC_SEQ_CST);
 	/*
 	 * Noted while it was claimed: the machine itself gives it up. The note
-	 * stays where it is, for whoever may have claimed it meanwhile; and if
+	 * stays where it is, for a thread that may have claimed it meanwhile; and if
 	 * it was added again, neither the note nor the buffer is ours.
 	 */
 	late = __atomic_load_n(&kb->kb_late, __ATOMIC_SEQ_CST);

@@ -158,7 +158,7 @@ static bool has_state(const struct m0_net_kit_machine *m)
 	       (m->nkm_life.kli_start_wanted || stop_is_owed(m));
 }
 
-/* Work for whoever runs the machine next, not counting what only polls see. */
+/* Returns true if the next run of the machine has work that not only polls see. */
 static bool has_work(const struct m0_net_kit_machine *m)
 {
 	return (!kit_inbox_is_empty(m) && !m->nkm_stepping &&

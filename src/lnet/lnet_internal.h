@@ -679,8 +679,8 @@ void m0_lnet__answer_end(struct m0_lnet_msg *msg);
  * never reads, can take all messages, and the more peers ask, the fewer each
  * gets.
  */
-bool m0_lnet__lpni_is_greedy(const struct m0_lnet_engine *eng,
-			     const struct m0_lnet_lpni   *lpni);
+bool m0_lnet__lpni_is_over_quota(const struct m0_lnet_engine *eng,
+				 const struct m0_lnet_lpni   *lpni);
 
 /* -- ping.c, discovery.c --------------------------------------------------- */
 

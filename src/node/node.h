@@ -157,7 +157,7 @@ void m0_node_chunk_add(struct m0_node *node, enum m0_ring_table table,
 		       uint32_t chunk_nr, void *records, void *things);
 
 /** Does what the front has posted. The host has cleared the bell before, so that
- * whoever posts later rings it again. */
+ * a thread that posts later rings it again. */
 void m0_node_take(struct m0_node *node);
 /**
  * Takes what was posted so that messages leave at once: entries that they may
@@ -168,7 +168,7 @@ void m0_node_take_rest(struct m0_node *node);
 /** Drivers and engine, in turns. @return the next deadline. */
 m0_time_t m0_node_turns(struct m0_node *node, m0_time_t now);
 /** Goes on with an end; `next` as for a step. @return true when it is there. */
-bool m0_node_close_step(struct m0_node *node, m0_time_t now, bool is_told,
+bool m0_node_close_step(struct m0_node *node, m0_time_t now, bool is_notified,
 			m0_time_t *next);
 /** Posts all that there is to tell. */
 static inline void m0_node_flush(struct m0_node *node)

@@ -30,10 +30,11 @@ void m0_node__close_do(struct m0_node *node, const struct m0_ring_entry *entry)
 	m0_node__left(node);
 }
 
-bool m0_node_close_step(struct m0_node *node, m0_time_t now, bool is_told,
+bool m0_node_close_step(struct m0_node *node, m0_time_t now, bool is_notified,
 			m0_time_t *next)
 {
-	bool is_quiet = is_told && m0_lnet_engine_is_quiet(node->nod_engine);
+	bool is_quiet = is_notified &&
+			m0_lnet_engine_is_quiet(node->nod_engine);
 
 	M0_PRE(M0_IN(node->nod_state, (M0_NODE_ENDING, M0_NODE_STOPPING)));
 	if (node->nod_state == M0_NODE_ENDING) {

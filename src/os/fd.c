@@ -161,7 +161,7 @@ void m0_os_fd_clear(struct m0_os_fd *fd)
 	 * First read, then clear the bit: the other way round, the write of a
 	 * signal between the two would be read away and its bit stay. A signal
 	 * between the two as they are finds the bit set and does nothing, and
-	 * whoever clears looks for work after it.
+	 * the thread that clears it looks for work after it.
 	 */
 	if (word / WRITE > 0 &&
 	    read(fd->of_event, &nr, sizeof nr) == (ssize_t)sizeof nr)

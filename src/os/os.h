@@ -16,7 +16,7 @@
 #include "m0/sync.h"
 
 /**
- * A strand: something that moves. Whoever runs it calls `so_step`.
+ * A strand: something that moves. The thread that runs it calls `so_step`.
  *
  * Life: m0_strand_init, m0_strand_start, any number of wakes, m0_strand_stop,
  * m0_strand_fini. Between start and stop its runner (a thread of its own, or

@@ -61,7 +61,7 @@ enum {
 	/** Replies of the library that are under way, to all peers. */
 	M0_RPC__NOTICES_MAX = 1024,
 	/** Handshakes that wait for the store. */
-	M0_RPC__SHAKES_MAX = 1024,
+	M0_RPC__HANDSHAKES_MAX = 1024,
 	/** Notices to one destination, whose host may never read them. */
 	M0_RPC__NOTICES_EACH_MAX = 64,
 	/** Packets that one receive buffer takes. */
@@ -73,7 +73,7 @@ enum {
 #include "rpc/rpc_inbox.h"
 #include "rpc/pause.h"
 #include "rpc/stats.h"
-#include "rpc/told.h"
+#include "rpc/notice.h"
 #include "rpc/item/item.h"
 #include "rpc/item/note.h"
 #include "rpc/item/target.h"

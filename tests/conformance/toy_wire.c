@@ -62,7 +62,7 @@ static bool befalls(unsigned pct)
 	return m0_rnd(100, &faults.tf_seed) < pct;
 }
 
-/* Takes the place of whoever is there now, or nobody's. */
+/* Takes the place of the node that is there now, if any. */
 static void arrive(struct toy_pkt *p, unsigned to)
 {
 	struct m0_net_kit_machine *m;

@@ -250,7 +250,7 @@ static void step_sends(void)
 	cf_done_is(r, 0, "a message that a step has sent");
 }
 
-/* No step after STOPPED, whoever wakes. */
+/* No step after STOPPED, whichever thread wakes. */
 static void not_after_stopped(void)
 {
 	struct cf_tm *t = up();

@@ -102,7 +102,7 @@ static void request_init(struct m0_rpc_raw       *request,
 	request->rr_item.ri_expires = m0_time_from_now(4 * TIMEOUT_S, 0);
 }
 
-/* For the request itself, or for whoever asks by that connection. */
+/* For the request itself, or for a caller that uses that connection. */
 static int offer(struct m0_rpc_bulk *rb, const struct m0_rpc_raw *request,
 		 bool bound, struct m0_net_buf_desc_data *desc)
 {

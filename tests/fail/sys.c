@@ -61,7 +61,7 @@ static bool     failed;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* How each descriptor is watched: whoever is told falsely that nothing is there
+/* How each descriptor is watched: a caller that is told falsely that nothing is there
  * is woken for it again, as the kernel would. */
 static struct {
 	int                epfd;

@@ -13,7 +13,7 @@
  *	dialogue_fini(&dialogue);
  *	pcap_free(&pcap);
  *
- * Whoever needs bytes as they came, cut anywhere, uses pcap_stream.ps_events.
+ * To get bytes as they came, cut anywhere, use pcap_stream.ps_events.
  */
 #ifndef M0_TESTS_GOLDEN_DIALOGUE_H
 #define M0_TESTS_GOLDEN_DIALOGUE_H

@@ -176,7 +176,7 @@ static size_t part_choose(uint64_t *seed, const struct dialogue_msg *msg)
 	}
 }
 
-/* Bytes on a heap of their own: whoever reads past them is seen. */
+/* Bytes on a heap of their own: a read past them is seen. */
 static void decoders_given_mutations_stay_within_them(void **state)
 {
 	uint64_t                   seed = 20;

@@ -72,7 +72,7 @@ static unsigned machine_add(struct replay            *replay,
 	return i;
 }
 
-/* Ping information of whoever says it, if it is all there. */
+/* Ping information of either side, if it is all there. */
 static void info_learn(struct replay *replay, const struct dialogue_msg *msg)
 {
 	struct m0_lnet_ping_ni   nis[REPLAY_NIDS_MAX];
@@ -490,7 +490,7 @@ static bool conn_has_ended(struct replay *replay, struct replay_item *item)
 }
 
 /*
- * An end of a connection, whoever has begun it. What ends a connection of V2 is
+ * An end of a connection, whichever side has begun it. What ends a connection of V2 is
  * what was said on it, so ours ends it too; nobody stops his node there.
  */
 static void ending(struct replay *replay, struct replay_item *item)

@@ -128,7 +128,7 @@ struct replay {
 	struct replay_loan   re_loans[REPLAY_LOANS_MAX];
 	unsigned             re_loans_nr;
 
-	/** Counts, for whoever asks whether anything was proved. */
+	/** Counts, for a caller that asks whether anything was proved. */
 	unsigned re_matched_nr;
 	unsigned re_surplus_nr;
 	unsigned re_unreachable_nr;

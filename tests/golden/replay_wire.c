@@ -59,7 +59,7 @@ static bool same_addr(const struct pcap_end *left, const struct pcap_end *right)
 	       memcmp(left->pe_addr, right->pe_addr, left->pe_addr_bytes) == 0;
 }
 
-/* Between the same two addresses, whoever has begun. */
+/* Between the same two addresses, whichever has begun. */
 static bool same_pair(const struct pcap_stream *left,
 		      const struct pcap_stream *right)
 {

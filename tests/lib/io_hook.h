@@ -13,7 +13,7 @@
 /** One node's. */
 struct io_hook {
 	/**
-	 * Called before each read, by whoever steps the node, while ih_armed.
+	 * Called before each read, by the thread that steps the node, while ih_armed.
 	 * @param ready  something is there to be read.
 	 */
 	void (*ih_call)(struct io_hook *hook, bool ready);

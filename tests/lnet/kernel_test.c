@@ -102,7 +102,7 @@ static void one_shots_in_a_row_succeed(void **state)
 }
 
 /* A node that restarts is reached at once, by the next message of the other,
- * and reaches it; whoever of the two speaks first. */
+ * and reaches it; whichever of the two sends first. */
 static void restarts_lose_nothing(void **state)
 {
 	unsigned i;

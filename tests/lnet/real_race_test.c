@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Threads against each other and against the node's: each operation has the
- * events that it shall have, whoever wins. */
+ * events that it shall have, whichever wins. */
 #include <string.h>
 
 #include "lnet/real_case.h"

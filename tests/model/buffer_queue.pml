@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
- * The life of queued buffers in the transport kit: added, claimed by whoever
+ * The life of queued buffers in the transport kit: added, claimed by the thread that
  * moves data, cancelled, timed out, stopped, completed, told, added again; each
  * by another thread. Mirrors, rule by rule,
  *   add               src/kit/kit_buf.c: m0_net_kit_buf_add(), arm()

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
- * Passes. Whoever polls makes one pass after the other: then the stream that
+ * Passes. A thread that polls makes one pass after the other: then the stream that
  * was read last is tried without asking epoll whether it has something, which
  * saves a call for each message. A pass that follows a question to epoll (by
  * rtro_ready, a sleeper, or another source), or another pass of the same step

@@ -5,7 +5,7 @@
  * is told anew; so no call is made to learn that there is nothing. Likewise a
  * write that is not taken whole.
  *
- * A call up may hang up this stream, or others. Whoever makes one keeps the
+ * A call up may hang up this stream, or others. The function that makes one keeps the
  * stream in tci_current, and has lost it if it is not there afterwards.
  */
 #include <linux/sockios.h>

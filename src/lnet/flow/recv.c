@@ -306,7 +306,7 @@ static int request_in(struct coming *in)
 	if (M0_UNLIKELY(in->cmi_rx->lr_words[M0_LNET__RX_MARK] != 0) &&
 	    is_behind(in))
 		return -EAGAIN;
-	if (M0_LIKELY(!m0_lnet__lpni_is_greedy(eng, in->cmi_lpni)))
+	if (M0_LIKELY(!m0_lnet__lpni_is_over_quota(eng, in->cmi_lpni)))
 		msg = m0_lnet__msg_new(eng);
 	if (msg == NULL)
 		return -EAGAIN;

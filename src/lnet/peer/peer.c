@@ -347,8 +347,8 @@ void m0_lnet__answer_end(struct m0_lnet_msg *msg)
 	m0_lnet__lpni_put(msg->msg_engine, lpni);
 }
 
-bool m0_lnet__lpni_is_greedy(const struct m0_lnet_engine *eng,
-			     const struct m0_lnet_lpni   *lpni)
+bool m0_lnet__lpni_is_over_quota(const struct m0_lnet_engine *eng,
+				 const struct m0_lnet_lpni   *lpni)
 {
 	/* Without answers that complete, nothing would offer the message
 	 * again. */

@@ -120,7 +120,7 @@ static const char *prefix_flaw(const struct m0_lnet_nid_range *range)
 		       : "the prefix has bits behind its length";
 }
 
-const char *m0_lnet__range_flaw(const struct m0_lnet_nid_range *range)
+const char *m0_lnet__range_malformed(const struct m0_lnet_nid_range *range)
 {
 	const struct m0_lnet__net_type *type =
 		m0_lnet__net_type_find(range->lnr_type);
@@ -169,7 +169,7 @@ static bool ranges_have(const struct m0_lnet_range *ranges, unsigned nr,
 bool m0_lnet_nid_range_has_net(const struct m0_lnet_nid_range *range,
 			       uint32_t                        net)
 {
-	M0_PRE_EX(m0_lnet__range_flaw(range) == NULL);
+	M0_PRE_EX(m0_lnet__range_malformed(range) == NULL);
 	if (range->lnr_form == M0_LNET_NID_RANGE_NONE ||
 	    range->lnr_type != net >> 16)
 		return false;
@@ -333,7 +333,7 @@ void m0_lnet__range_bits(const struct m0_lnet_nid_range *range,
 	const struct m0_lnet_range *at = range->lnr_ranges + range->lnr_nets_nr;
 	unsigned                    i;
 
-	M0_PRE_EX(m0_lnet__range_flaw(range) == NULL);
+	M0_PRE_EX(m0_lnet__range_malformed(range) == NULL);
 	M0_SET0(ret);
 	bits_set(ret->lrb_nums, range->lnr_ranges, range->lnr_nets_nr);
 	if (range->lnr_nets_nr == 0)

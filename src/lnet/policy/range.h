@@ -18,7 +18,7 @@ void m0_lnet__prefix_cut(uint8_t addr[M0_LNET_NID_ADDR_BYTES], unsigned bits);
 /** Returns the highest number of a part of an address, of this type. */
 uint32_t m0_lnet__part_max(uint8_t type);
 /** Returns NULL if the range is well-formed, else what is wrong. */
-const char *m0_lnet__range_flaw(const struct m0_lnet_nid_range *range);
+const char *m0_lnet__range_malformed(const struct m0_lnet_nid_range *range);
 /** Returns the number of entries of lnr_ranges in use. */
 unsigned m0_lnet__ranges_nr(const struct m0_lnet_nid_range *range);
 /** Returns the first 32 bits of an address, the first byte highest. */

@@ -353,7 +353,7 @@ int m0_lnet_nid_range_parse(struct m0_lnet_nid_range *range, const char *text,
 	range->lnr_form = M0_LNET_NID_RANGE_NET;
 	if (at != NULL)
 		rc = addr_parse(&scan, range, (size_t)(at - text));
-	M0_POST(rc != 0 || m0_lnet__range_flaw(range) == NULL);
+	M0_POST(rc != 0 || m0_lnet__range_malformed(range) == NULL);
 	return rc;
 }
 
@@ -452,7 +452,7 @@ char *m0_lnet_nid_range_print(const struct m0_lnet_nid_range *range, char *buf,
 	struct print to = { .prt_buf = buf, .prt_size = size };
 
 	M0_PRE(size > 0);
-	M0_PRE(m0_lnet__range_flaw(range) == NULL);
+	M0_PRE(m0_lnet__range_malformed(range) == NULL);
 	buf[0] = '\0';
 	if (range->lnr_form == M0_LNET_NID_RANGE_NONE)
 		return buf;

@@ -45,7 +45,7 @@ static const char *form_flaw(unsigned ranges)
 static int range_check(const char *name, const struct m0_lnet_nid_range *range,
 		       char *why)
 {
-	const char *flaw = m0_lnet__range_flaw(range);
+	const char *flaw = m0_lnet__range_malformed(range);
 
 	return flaw == NULL
 		       ? 0

@@ -245,7 +245,7 @@ static int descr_get(struct parse *from, struct m0_lnet_nid_range *range,
 			    : parts_get(from, range, head[0], at + 4);
 	if (rc != 0)
 		return rc;
-	flaw = m0_lnet__range_flaw(range);
+	flaw = m0_lnet__range_malformed(range);
 	return flaw == NULL ? 0 : bad_at(from, at, flaw);
 }
 

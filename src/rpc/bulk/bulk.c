@@ -5,7 +5,7 @@
  * Everything is under rb_mutex, which is outside of all locks of m0_net. Buffers
  * are added to queues under it as well, so the callback of one that has ended
  * already waits until the last is added, and the list cannot seem empty before.
- * Whoever takes the last buffer off touches the rbulk no more after the unlock,
+ * The thread that takes the last buffer off does not touch the rbulk after the unlock,
  * but for rb_done, which may finalise it. bulk_add.c makes the buffers; what
  * there is to several links is in bulk_ways.c.
  */

@@ -6,7 +6,7 @@
  * other side keeps its offer until the request has ended (bulk.c).
  *
  * Between two attempts the buffer is in no queue. A timer of the machine begins
- * it; so whoever gives it up sets a flag, and it ends when the timer fires.
+ * it; so the thread that gives it up sets a flag, and it ends when the timer fires.
  *
  * The pause between two attempts doubles. Its second half is random: requests
  * whose bulk failed at one time, with one connection, would otherwise use one

@@ -67,8 +67,8 @@ struct m0_rpc__conn {
 	m0_time_t            rcx_expires;
 	struct m0_rpc__call  rcx_call;
 	/** c_changed. A watch has seen it added. */
-	struct m0_rpc__told rcx_told;
-	bool                rcx_seen;
+	struct m0_rpc__notice rcx_notice;
+	bool                  rcx_seen;
 };
 
 static inline m0_bcount_t m0_rpc__packet_max(const struct m0_rpc__conn *conn)

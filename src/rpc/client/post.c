@@ -150,7 +150,7 @@ static inline int post(struct m0_rpc__machine *m, struct m0_rpc_item *item,
 		m0_rpc__group_posted(item->ri_group);
 	/* From its own rio_replied: the reference of the post before stays. */
 	if (m0_rpc__is_here(m) && m->rml_ends.ren_told == item)
-		m->rml_ends.ren_told_again = true;
+		m->rml_ends.ren_notified_again = true;
 	else
 		m0_rpc_item_get(item);
 	return 0;
@@ -161,8 +161,8 @@ static inline int post(struct m0_rpc__machine *m, struct m0_rpc_item *item,
 static void session_hold(struct m0_rpc__machine *m, struct m0_rpc__session *s)
 {
 	M0_PRE_EX(s->rsx_session != NULL);
-	if (m0_rpc__is_here(m) && m->rml_ends.ren_told_session == s)
-		++m->rml_ends.ren_told_posts;
+	if (m0_rpc__is_here(m) && m->rml_ends.ren_notified_session == s)
+		++m->rml_ends.ren_notified_posts;
 	else
 		__atomic_fetch_add(&s->rsx_session->s_hold_cnt, 1,
 				   __ATOMIC_SEQ_CST);

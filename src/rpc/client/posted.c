@@ -230,9 +230,9 @@ static void session_release(struct m0_rpc__session *s,
 	m0_rpc__tell(m);
 	/* One item has ended, and its poster may have posted others in the
 	 * callback. */
-	posts = m->rml_ends.ren_told_posts;
-	m->rml_ends.ren_told_posts = 0;
-	m->rml_ends.ren_told_session = NULL;
+	posts = m->rml_ends.ren_notified_posts;
+	m->rml_ends.ren_notified_posts = 0;
+	m->rml_ends.ren_notified_session = NULL;
 	if (posts != 1)
 		__atomic_add_fetch(&session->s_hold_cnt, posts - 1,
 				   __ATOMIC_ACQ_REL);

@@ -20,10 +20,10 @@ static void pause_over(struct m0_rpc__pause *pause)
 	conn_ask(container_of(pause, struct m0_rpc__conn, rcx_pause));
 }
 
-static void changed_tell(struct m0_rpc__told *told, uint32_t state)
+static void changed_notify(struct m0_rpc__notice *notice, uint32_t state)
 {
 	struct m0_rpc_conn *conn =
-		container_of(told, struct m0_rpc__conn, rcx_told)->rcx_conn;
+		container_of(notice, struct m0_rpc__conn, rcx_notice)->rcx_conn;
 
 	conn->c_changed(conn, (enum m0_rpc_conn_state)state);
 }
@@ -31,8 +31,9 @@ static void changed_tell(struct m0_rpc__told *told, uint32_t state)
 static void changed_run(struct m0_rpc__machine *m, struct m0_rpc__call *call)
 {
 	M0_PRE(m0_rpc__is_here(m));
-	m0_rpc__told_run(m, container_of(call, struct m0_rpc__told, tld_call),
-			 changed_tell);
+	m0_rpc__notice_run(m,
+			   container_of(call, struct m0_rpc__notice, nti_call),
+			   changed_notify);
 }
 
 /* A watch sees it go, once. */
@@ -48,8 +49,8 @@ void m0_rpc__conn_state_set(struct m0_rpc__conn   *conn,
 {
 	M0_PRE(m0_rpc__is_here(conn->rcx_machine));
 	if (conn->rcx_conn->c_changed != NULL)
-		m0_rpc__told_add(conn->rcx_machine, &conn->rcx_told, state,
-				 changed_run);
+		m0_rpc__notice_add(conn->rcx_machine, &conn->rcx_notice, state,
+				   changed_run);
 	__atomic_store_n(&conn->rcx_conn->c_state, (uint32_t)state,
 			 __ATOMIC_RELEASE);
 	if (state != M0_RPC_CONN_ACTIVE)
@@ -166,7 +167,7 @@ static bool is_let_go(void *arg)
 	struct m0_rpc__conn *conn = arg;
 
 	return __atomic_load_n(&conn->rcx_hold_nr, __ATOMIC_ACQUIRE) == 0 &&
-	       m0_rpc__told_is_done(&conn->rcx_told);
+	       m0_rpc__notice_is_done(&conn->rcx_notice);
 }
 
 void m0_rpc_conn_fini(struct m0_rpc_conn *conn)

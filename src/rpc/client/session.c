@@ -43,10 +43,10 @@ static void pause_over(struct m0_rpc__pause *pause)
 		session_ask(s);
 }
 
-static void changed_tell(struct m0_rpc__told *told, uint32_t state)
+static void changed_notify(struct m0_rpc__notice *notice, uint32_t state)
 {
 	struct m0_rpc_session *session =
-		container_of(told, struct m0_rpc__session, rsx_told)
+		container_of(notice, struct m0_rpc__session, rsx_notice)
 			->rsx_session;
 
 	session->s_changed(session, (enum m0_rpc_session_state)state);
@@ -54,8 +54,9 @@ static void changed_tell(struct m0_rpc__told *told, uint32_t state)
 
 static void changed_run(struct m0_rpc__machine *m, struct m0_rpc__call *call)
 {
-	m0_rpc__told_run(m, container_of(call, struct m0_rpc__told, tld_call),
-			 changed_tell);
+	m0_rpc__notice_run(m,
+			   container_of(call, struct m0_rpc__notice, nti_call),
+			   changed_notify);
 }
 
 /* A watch sees it go, once. */
@@ -71,8 +72,8 @@ static void state_tell(struct m0_rpc__session   *s,
 		       enum m0_rpc_session_state state)
 {
 	if (s->rsx_session->s_changed != NULL)
-		m0_rpc__told_add(s->rsx_machine, &s->rsx_told, state,
-				 changed_run);
+		m0_rpc__notice_add(s->rsx_machine, &s->rsx_notice, state,
+				   changed_run);
 }
 
 static void state_set(struct m0_rpc__session   *s,
@@ -250,7 +251,7 @@ static bool is_told(void *arg)
 	const struct m0_rpc_session *session = arg;
 
 	return is_let_go(arg) &&
-	       m0_rpc__told_is_done(&session->s_lib->rsx_told);
+	       m0_rpc__notice_is_done(&session->s_lib->rsx_notice);
 }
 
 void m0_rpc_session_fini(struct m0_rpc_session *session)

@@ -54,8 +54,8 @@ struct m0_rpc__session {
 	m0_time_t            rsx_expires;
 	struct m0_rpc__call  rsx_call;
 	/** s_changed. A watch has seen it added. */
-	struct m0_rpc__told rsx_told;
-	bool                rsx_seen;
+	struct m0_rpc__notice rsx_notice;
+	bool                  rsx_seen;
 };
 
 static inline bool m0_rpc__session_invariant(const struct m0_rpc__session *s)

@@ -5,7 +5,7 @@
  * A key deleted inside a transaction stays as a ghost without a value until
  * the end.
  *
- * No lock of the system's: jobs come by a lock-free stack; whoever steps takes
+ * No lock of the system's: jobs come by a lock-free stack; the thread that steps takes
  * the store if it is free, and if it is not, who has it does the work. Only
  * begin waits for its turn, by spinning: transactions are short.
  */

@@ -365,8 +365,8 @@ static inline void poster_tell(struct m0_rpc__machine *m,
 	if (item->ri_group != NULL)
 		m0_rpc__group_ended(item->ri_group);
 	__atomic_store_n(&m->rml_ends.ren_telling, item, __ATOMIC_RELAXED);
-	m->rml_ends.ren_told_session = session;
-	m->rml_ends.ren_told_again = false;
+	m->rml_ends.ren_notified_session = session;
+	m->rml_ends.ren_notified_again = false;
 	m->rml_ends.ren_told = item;
 	m0_rpc__state_set(item, state);
 	if (ops != NULL && ops->rio_replied != NULL)
@@ -374,7 +374,7 @@ static inline void poster_tell(struct m0_rpc__machine *m,
 	m->rml_ends.ren_told = NULL;
 	/* The item may be gone or posted again: only the reference of this post
 	 * is ours. */
-	if (!m->rml_ends.ren_told_again)
+	if (!m->rml_ends.ren_notified_again)
 		type_ops->rito_item_put(item);
 	__atomic_store_n(&m->rml_ends.ren_telling,
 			 (const struct m0_rpc_item *)NULL, __ATOMIC_RELEASE);

@@ -185,9 +185,9 @@ struct m0_rpc__ends {
 	/** The item whose poster is in rio_replied; it was posted again there.
 	 * Its session, and how many were posted in that since. */
 	const struct m0_rpc_item     *ren_told;
-	bool                          ren_told_again;
-	const struct m0_rpc__session *ren_told_session;
-	uint32_t                      ren_told_posts;
+	bool                          ren_notified_again;
+	const struct m0_rpc__session *ren_notified_session;
+	uint32_t                      ren_notified_posts;
 	/** The item of which the poster is being notified, for threads that
 	 * wait. Atomic. */
 	const struct m0_rpc_item *ren_telling;
@@ -249,8 +249,8 @@ static inline bool m0_rpc__item_is_final(enum m0_rpc_item_state state)
 
 static inline bool m0_rpc__ends_invariant(const struct m0_rpc__ends *ends)
 {
-	return _0C(ergo(ends->ren_told_session == NULL,
-			ends->ren_told_posts == 0)) &&
+	return _0C(ergo(ends->ren_notified_session == NULL,
+			ends->ren_notified_posts == 0)) &&
 	       _0C(ergo(ends->ren_told != NULL,
 			ends->ren_told == ends->ren_telling));
 }

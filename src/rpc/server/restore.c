@@ -25,15 +25,15 @@ struct blob {
 	_Alignas(8) uint8_t blb_bytes[];
 };
 
-struct m0_rpc__shake {
-	struct m0_rpc_store_job   shk_store;
-	struct m0_rpc__call       shk_call;
-	struct m0_rpc__machine   *shk_machine;
-	struct m0_rpc__came       shk_came;
-	struct m0_rpc_session_est shk_est;
-	m0_rpc__shake_done_t      shk_done;
-	enum m0_rpc__shake_kind   shk_kind;
-	int32_t                   shk_rc;
+struct m0_rpc__handshake {
+	struct m0_rpc_store_job     shk_store;
+	struct m0_rpc__call         shk_call;
+	struct m0_rpc__machine     *shk_machine;
+	struct m0_rpc__came         shk_came;
+	struct m0_rpc_session_est   shk_est;
+	m0_rpc__handshake_done_t    shk_done;
+	enum m0_rpc__handshake_kind shk_kind;
+	int32_t                     shk_rc;
 	/** The job succeeded and changed nothing. */
 	bool shk_has_read;
 	/** Records that were found. */
@@ -87,11 +87,11 @@ static const struct m0_rpc_item_type_ops blob_ops = {
 
 static int blob_found(const struct m0_rpc_record_reply *rec, void *arg)
 {
-	struct m0_rpc__shake *shake = arg;
-	const uint8_t        *data = rec->rrr_reply.sl_data;
-	uint64_t              opcode;
-	struct blob          *blob;
-	m0_bcount_t           nr = rec->rrr_reply.sl_nr;
+	struct m0_rpc__handshake *handshake = arg;
+	const uint8_t            *data = rec->rrr_reply.sl_data;
+	uint64_t                  opcode;
+	struct blob              *blob;
+	m0_bcount_t               nr = rec->rrr_reply.sl_nr;
 
 	if (nr < sizeof opcode ||
 	    m0_rpc__number_get(&opcode, data, sizeof opcode) != 0)
@@ -113,30 +113,31 @@ static int blob_found(const struct m0_rpc_record_reply *rec, void *arg)
 		memcpy(blob->blb_bytes, data + sizeof opcode, nr);
 	m0_ref_init(&blob->blb_ref, 1, blob_release);
 	m0_rpc_item_init(&blob->blb_item, &blob->blb_type);
-	blob->blb_next = shake->shk_blobs;
-	shake->shk_blobs = blob;
+	blob->blb_next = handshake->shk_blobs;
+	handshake->shk_blobs = blob;
 	return 0;
 }
 
-static void blobs_free(struct m0_rpc__shake *shake)
+static void blobs_free(struct m0_rpc__handshake *handshake)
 {
 	struct blob *blob;
 
-	while ((blob = shake->shk_blobs) != NULL) {
-		shake->shk_blobs = blob->blb_next;
+	while ((blob = handshake->shk_blobs) != NULL) {
+		handshake->shk_blobs = blob->blb_next;
 		blob_put(&blob->blb_item);
 	}
 }
 
 /* Streams for all of them: without one a request would be executed twice. */
-static int streams_make(struct m0_rpc__shake *shake, struct m0_rpc__ssession *s)
+static int streams_make(struct m0_rpc__handshake *handshake,
+			struct m0_rpc__ssession  *s)
 {
 	struct m0_rpc__sstream *stream;
 	struct blob            *blob;
 	int                     rc = 0;
 
 	M0_PRE(m0_rpc__ssession_invariant(s));
-	for (blob = shake->shk_blobs; rc == 0 && blob != NULL;
+	for (blob = handshake->shk_blobs; rc == 0 && blob != NULL;
 	     blob = blob->blb_next)
 		if (blob->blb_stream >= 1 &&
 		    blob->blb_stream <= s->rsw_streams_nr)
@@ -145,19 +146,20 @@ static int streams_make(struct m0_rpc__shake *shake, struct m0_rpc__ssession *s)
 }
 
 /* Gives them to the streams of a session that was made for them. */
-static void blobs_give(struct m0_rpc__shake *shake, struct m0_rpc__ssession *s)
+static void blobs_give(struct m0_rpc__handshake *handshake,
+		       struct m0_rpc__ssession  *s)
 {
 	struct blob *blob;
 	uint32_t     i;
 
 	M0_PRE(m0_rpc__ssession_invariant(s));
-	while ((blob = shake->shk_blobs) != NULL) {
+	while ((blob = handshake->shk_blobs) != NULL) {
 		struct m0_rpc__item *il = m0_rpc__il(&blob->blb_item);
 		int                  rc = -EPROTO;
 
-		shake->shk_blobs = blob->blb_next;
+		handshake->shk_blobs = blob->blb_next;
 		il->ril_payload = blob->blb_nr;
-		m0_rpc__item_prepare(shake->shk_machine, &blob->blb_item);
+		m0_rpc__item_prepare(handshake->shk_machine, &blob->blb_item);
 		il->ril_flags = M0_RPC__IF_KEPT;
 		il->ril_re = (struct m0_rpc__re){
 			.rre_session = s->rsw_id,
@@ -181,12 +183,13 @@ static void blobs_give(struct m0_rpc__shake *shake, struct m0_rpc__ssession *s)
 
 /* ------------------------------------------------------- in transactions -- */
 
-static int client_run(struct m0_rpc__shake *shake, struct m0_rpc_tx *tx)
+static int client_run(struct m0_rpc__handshake *handshake, struct m0_rpc_tx *tx)
 {
-	const struct m0_rpc_wire_packet *packet = &shake->shk_came.rca_packet;
-	const struct m0_rpc_cfg         *cfg = &shake->shk_machine->rml_cfg;
-	struct m0_rpc_record_client      known;
-	uint64_t                         now = m0_os_wall_ns();
+	const struct m0_rpc_wire_packet *packet =
+		&handshake->shk_came.rca_packet;
+	const struct m0_rpc_cfg    *cfg = &handshake->shk_machine->rml_cfg;
+	struct m0_rpc_record_client known;
+	uint64_t                    now = m0_os_wall_ns();
 	int rc = m0_rpc_record_client_get(tx, packet->rwp_sender, &known);
 
 	if (rc == -ENOENT)
@@ -204,7 +207,7 @@ static int client_run(struct m0_rpc__shake *shake, struct m0_rpc_tx *tx)
 		if (now - known.rrc_lived_ns <
 		    min64u(cfg->rc_client_keep_ns / 2,
 			   cfg->rc_client_idle_ns)) {
-			shake->shk_has_read = true;
+			handshake->shk_has_read = true;
 			return 0;
 		}
 	} else if (rc == 0) {
@@ -220,124 +223,131 @@ static int client_run(struct m0_rpc__shake *shake, struct m0_rpc_tx *tx)
 	return m0_rpc_record_client_put(tx, &known);
 }
 
-static int resume_run(struct m0_rpc__shake *shake, struct m0_rpc_tx *tx)
+static int resume_run(struct m0_rpc__handshake *handshake, struct m0_rpc_tx *tx)
 {
-	const struct m0_rpc_wire_packet *packet = &shake->shk_came.rca_packet;
-	uint64_t id = shake->shk_came.rca_item.rwi_session;
+	const struct m0_rpc_wire_packet *packet =
+		&handshake->shk_came.rca_packet;
+	uint64_t id = handshake->shk_came.rca_item.rwi_session;
 	int      rc = m0_rpc_record_session_get(tx, packet->rwp_sender, id,
-						&shake->shk_session);
+						&handshake->shk_session);
 
 	if (rc == 0 &&
-	    shake->shk_session.rrs_incarnation != packet->rwp_incarnation)
+	    handshake->shk_session.rrs_incarnation != packet->rwp_incarnation)
 		rc = -ENOENT;
 	rc = rc
 		     ?: m0_rpc_record_replies(tx, packet->rwp_sender, id,
-					      blob_found, shake);
-	shake->shk_has_read = rc == 0;
+					      blob_found, handshake);
+	handshake->shk_has_read = rc == 0;
 	return rc;
 }
 
-static int create_run(struct m0_rpc__shake *shake, struct m0_rpc_tx *tx)
+static int create_run(struct m0_rpc__handshake *handshake, struct m0_rpc_tx *tx)
 {
-	const struct m0_rpc_wire_packet *packet = &shake->shk_came.rca_packet;
+	const struct m0_rpc_wire_packet *packet =
+		&handshake->shk_came.rca_packet;
 
 	return m0_rpc_record_session_put(tx, packet->rwp_sender,
-					 &shake->shk_session);
+					 &handshake->shk_session);
 }
 
 /* Check the incarnation: the machine may not know whose number it is. */
-static int drop_run(struct m0_rpc__shake *shake, struct m0_rpc_tx *tx)
+static int drop_run(struct m0_rpc__handshake *handshake, struct m0_rpc_tx *tx)
 {
-	const struct m0_rpc_wire_packet *packet = &shake->shk_came.rca_packet;
-	uint64_t id = shake->shk_came.rca_item.rwi_session;
+	const struct m0_rpc_wire_packet *packet =
+		&handshake->shk_came.rca_packet;
+	uint64_t id = handshake->shk_came.rca_item.rwi_session;
 	int      rc = m0_rpc_record_session_get(tx, packet->rwp_sender, id,
-						&shake->shk_session);
+						&handshake->shk_session);
 
-	if (rc == -ENOENT || (rc == 0 && shake->shk_session.rrs_incarnation !=
-						 packet->rwp_incarnation))
+	if (rc == -ENOENT ||
+	    (rc == 0 &&
+	     handshake->shk_session.rrs_incarnation != packet->rwp_incarnation))
 		return 0;
 	return m0_rpc_record_session_del(tx, packet->rwp_sender, id);
 }
 
-static int shake_run(struct m0_rpc_store_job *job, struct m0_rpc_tx *tx)
+static int handshake_run(struct m0_rpc_store_job *job, struct m0_rpc_tx *tx)
 {
-	struct m0_rpc__shake *shake =
-		container_of(job, struct m0_rpc__shake, shk_store);
+	struct m0_rpc__handshake *handshake =
+		container_of(job, struct m0_rpc__handshake, shk_store);
 
-	switch (shake->shk_kind) {
-	case M0_RPC__SHAKE_CLIENT:
-		return client_run(shake, tx);
-	case M0_RPC__SHAKE_CREATE:
-		return create_run(shake, tx);
-	case M0_RPC__SHAKE_RESUME:
-		return resume_run(shake, tx);
-	case M0_RPC__SHAKE_LEAVE:
+	switch (handshake->shk_kind) {
+	case M0_RPC__HANDSHAKE_CLIENT:
+		return client_run(handshake, tx);
+	case M0_RPC__HANDSHAKE_CREATE:
+		return create_run(handshake, tx);
+	case M0_RPC__HANDSHAKE_RESUME:
+		return resume_run(handshake, tx);
+	case M0_RPC__HANDSHAKE_LEAVE:
 		return m0_rpc_record_client_leave(
-			tx, shake->shk_came.rca_packet.rwp_sender,
-			shake->shk_came.rca_packet.rwp_incarnation);
+			tx, handshake->shk_came.rca_packet.rwp_sender,
+			handshake->shk_came.rca_packet.rwp_incarnation);
 	default:
-		return drop_run(shake, tx);
+		return drop_run(handshake, tx);
 	}
 }
 
 /* --------------------------------------------------------------- after -- */
 
-static void shake_finish(struct m0_rpc__machine *m, struct m0_rpc__call *call)
+static void handshake_finish(struct m0_rpc__machine *m,
+			     struct m0_rpc__call    *call)
 {
-	struct m0_rpc__shake *shake =
-		container_of(call, struct m0_rpc__shake, shk_call);
-	struct m0_rpc__came     *came = &shake->shk_came;
+	struct m0_rpc__handshake *handshake =
+		container_of(call, struct m0_rpc__handshake, shk_call);
+	struct m0_rpc__came     *came = &handshake->shk_came;
 	struct m0_rpc__ssession *s = NULL;
-	int                      rc = shake->shk_rc;
+	int                      rc = handshake->shk_rc;
 
 	M0_PRE(m0_rpc__is_here(m));
-	M0_PRE(m->rml_server.rsv_shakes_nr > 0);
+	M0_PRE(m->rml_server.rsv_handshakes_nr > 0);
 	M0_PRE(m->rml_server.rsv_executing_nr > 0);
 	came->rca_body = NULL;
-	--m->rml_server.rsv_shakes_nr;
-	if (shake->shk_rc == -ENOSPC)
+	--m->rml_server.rsv_handshakes_nr;
+	if (handshake->shk_rc == -ENOSPC)
 		m0_rpc__sweep_need(m);
-	if (rc == 0 && shake->shk_kind == M0_RPC__SHAKE_RESUME) {
-		rc = m0_rpc__session_restore(m, came, &shake->shk_est,
-					     shake->shk_session.rrs_streams,
-					     shake->shk_session.rrs_window, &s);
+	if (rc == 0 && handshake->shk_kind == M0_RPC__HANDSHAKE_RESUME) {
+		rc = m0_rpc__session_restore(m, came, &handshake->shk_est,
+					     handshake->shk_session.rrs_streams,
+					     handshake->shk_session.rrs_window,
+					     &s);
 		if (rc == 0 && s != NULL)
-			rc = streams_make(shake, s);
+			rc = streams_make(handshake, s);
 		if (rc == 0 && s != NULL)
-			blobs_give(shake, s);
+			blobs_give(handshake, s);
 		else if (s != NULL)
 			m0_rpc__ssession_drop(s);
 	}
 	/* The commit that this job shared has failed, for example because the
 	 * disk is full: nothing is known against the client, which asks
 	 * again. */
-	if (shake->shk_rc == 0 || !shake->shk_has_read)
-		shake->shk_done(m, came, shake->shk_kind, rc);
-	blobs_free(shake);
+	if (handshake->shk_rc == 0 || !handshake->shk_has_read)
+		handshake->shk_done(m, came, handshake->shk_kind, rc);
+	blobs_free(handshake);
 	--m->rml_server.rsv_executing_nr;
 	m0_rpc__target_put(came->rca_target);
-	m0_free(shake);
+	m0_free(handshake);
 }
 
-static void shake_done(struct m0_rpc_store_job *job, int rc)
+static void handshake_done(struct m0_rpc_store_job *job, int rc)
 {
-	struct m0_rpc__shake *shake =
-		container_of(job, struct m0_rpc__shake, shk_store);
+	struct m0_rpc__handshake *handshake =
+		container_of(job, struct m0_rpc__handshake, shk_store);
 	int pushed;
 
-	shake->shk_rc = rc;
-	shake->shk_call.rcl_run = shake_finish;
-	pushed = m0_rpc__call_push(shake->shk_machine, &shake->shk_call);
+	handshake->shk_rc = rc;
+	handshake->shk_call.rcl_run = handshake_finish;
+	pushed =
+		m0_rpc__call_push(handshake->shk_machine, &handshake->shk_call);
 	M0_ASSERT_INFO(pushed == 0, "stop waits for handshakes");
 }
 
-int m0_rpc__shake(struct m0_rpc__machine *m, struct m0_rpc__came *came,
-		  enum m0_rpc__shake_kind          kind,
-		  const struct m0_rpc_session_est *est,
-		  const struct m0_rpc__ssession   *session,
-		  m0_rpc__shake_done_t             done)
+int m0_rpc__handshake(struct m0_rpc__machine *m, struct m0_rpc__came *came,
+		      enum m0_rpc__handshake_kind      kind,
+		      const struct m0_rpc_session_est *est,
+		      const struct m0_rpc__ssession   *session,
+		      m0_rpc__handshake_done_t         done)
 {
-	struct m0_rpc__shake *shake;
+	struct m0_rpc__handshake *handshake;
 
 	M0_PRE(m0_rpc__is_here(m));
 	M0_PRE(done != NULL);
@@ -345,21 +355,21 @@ int m0_rpc__shake(struct m0_rpc__machine *m, struct m0_rpc__came *came,
 	if (m0_rpc__came_target(m, came) == NULL ||
 	    m->rml_sender.rsn_notices_nr >= M0_RPC__NOTICES_MAX)
 		return -ENOMEM;
-	if (m->rml_server.rsv_shakes_nr >= M0_RPC__SHAKES_MAX)
+	if (m->rml_server.rsv_handshakes_nr >= M0_RPC__HANDSHAKES_MAX)
 		return -EAGAIN;
-	M0_ALLOC_PTR(shake);
-	if (shake == NULL)
+	M0_ALLOC_PTR(handshake);
+	if (handshake == NULL)
 		return -ENOMEM;
-	shake->shk_store.sj_run = shake_run;
-	shake->shk_store.sj_done = shake_done;
-	shake->shk_machine = m;
-	shake->shk_came = *came;
-	shake->shk_kind = kind;
-	shake->shk_done = done;
+	handshake->shk_store.sj_run = handshake_run;
+	handshake->shk_store.sj_done = handshake_done;
+	handshake->shk_machine = m;
+	handshake->shk_came = *came;
+	handshake->shk_kind = kind;
+	handshake->shk_done = done;
 	if (est != NULL)
-		shake->shk_est = *est;
+		handshake->shk_est = *est;
 	if (session != NULL)
-		shake->shk_session = (struct m0_rpc_record_session){
+		handshake->shk_session = (struct m0_rpc_record_session){
 			.rrs_session = session->rsw_id,
 			.rrs_incarnation = session->rsw_client->rct_incarnation,
 			.rrs_streams = session->rsw_streams_nr,
@@ -367,7 +377,7 @@ int m0_rpc__shake(struct m0_rpc__machine *m, struct m0_rpc__came *came,
 		};
 	m0_rpc__target_ref(came->rca_target);
 	++m->rml_server.rsv_executing_nr;
-	++m->rml_server.rsv_shakes_nr;
-	m0_rpc__store_exec(m, &shake->shk_store);
+	++m->rml_server.rsv_handshakes_nr;
+	m0_rpc__store_exec(m, &handshake->shk_store);
 	return 0;
 }

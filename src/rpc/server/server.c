@@ -15,8 +15,8 @@ static void answer(struct m0_rpc__machine *m, struct m0_rpc__came *came,
 		       rc == 0 ? op : M0_RPC_OP_REFUSED, rc);
 }
 
-static void shake_done(struct m0_rpc__machine *m, struct m0_rpc__came *came,
-		       enum m0_rpc__shake_kind kind, int rc);
+static void handshake_done(struct m0_rpc__machine *m, struct m0_rpc__came *came,
+			   enum m0_rpc__handshake_kind kind, int rc);
 
 static bool client_is_too_many(struct m0_rpc__machine          *m,
 			       const struct m0_rpc_wire_packet *packet)
@@ -79,8 +79,9 @@ static void client_established(struct m0_rpc__machine *m,
 	if (rc != 0) {
 		/* The client was admitted when the store was asked. */
 		if (!m->rml_jobs.rjb_store_is_own)
-			(void)m0_rpc__shake(m, came, M0_RPC__SHAKE_LEAVE, NULL,
-					    NULL, shake_done);
+			(void)m0_rpc__handshake(m, came,
+						M0_RPC__HANDSHAKE_LEAVE, NULL,
+						NULL, handshake_done);
 		answer(m, came, M0_RPC_OP_REFUSED, rc);
 		return;
 	}
@@ -113,8 +114,8 @@ static void conn_establish(struct m0_rpc__machine *m, struct m0_rpc__came *came)
 	if (rc == 0 && client_is_too_many(m, &came->rca_packet))
 		rc = -ENOSPC;
 	if (rc == 0 && !m->rml_jobs.rjb_store_is_own)
-		rc = m0_rpc__shake(m, came, M0_RPC__SHAKE_CLIENT, NULL, NULL,
-				   shake_done);
+		rc = m0_rpc__handshake(m, came, M0_RPC__HANDSHAKE_CLIENT, NULL,
+				       NULL, handshake_done);
 	else if (rc == 0)
 		client_established(m, came);
 	if (rc != 0)
@@ -145,8 +146,8 @@ static int conn_terminate(struct m0_rpc__machine *m,
 		return 0;
 	/* Jobs of sessions that were dropped come before this job. */
 	if (!m->rml_jobs.rjb_store_is_own)
-		rc = m0_rpc__shake(m, came, M0_RPC__SHAKE_LEAVE, NULL, NULL,
-				   shake_done);
+		rc = m0_rpc__handshake(m, came, M0_RPC__HANDSHAKE_LEAVE, NULL,
+				       NULL, handshake_done);
 	if (rc == -EAGAIN)
 		return rc;
 	/* Another connection makes the client again. */
@@ -260,22 +261,22 @@ static void session_dropped(struct m0_rpc__machine *m,
 	answer(m, came, M0_RPC_OP_SESSION_TERMINATE_REPLY, 0);
 }
 
-static void shake_done(struct m0_rpc__machine *m, struct m0_rpc__came *came,
-		       enum m0_rpc__shake_kind kind, int rc)
+static void handshake_done(struct m0_rpc__machine *m, struct m0_rpc__came *came,
+			   enum m0_rpc__handshake_kind kind, int rc)
 {
 	struct m0_rpc__client   *client = NULL;
 	struct m0_rpc__ssession *s = NULL;
 
 	M0_PRE(!m->rml_jobs.rjb_store_is_own);
-	if (kind == M0_RPC__SHAKE_CREATE)
+	if (kind == M0_RPC__HANDSHAKE_CREATE)
 		session_created(m, came, rc);
-	if (rc == 0 && kind == M0_RPC__SHAKE_CLIENT) {
+	if (rc == 0 && kind == M0_RPC__HANDSHAKE_CLIENT) {
 		client_established(m, came);
 		return;
 	}
-	if (kind == M0_RPC__SHAKE_LEAVE)
+	if (kind == M0_RPC__HANDSHAKE_LEAVE)
 		return;
-	if (kind == M0_RPC__SHAKE_DROP) {
+	if (kind == M0_RPC__HANDSHAKE_DROP) {
 		session_dropped(m, came);
 		return;
 	}
@@ -307,11 +308,11 @@ static void session_establish(struct m0_rpc__machine *m,
 		rc = -EPROTO;
 	rc = rc ?: session_make(client, came, est, &s);
 	if (!m->rml_jobs.rjb_store_is_own && rc == -ENOENT && est->rse_again)
-		rc = m0_rpc__shake(m, came, M0_RPC__SHAKE_RESUME, est, NULL,
-				   shake_done);
+		rc = m0_rpc__handshake(m, came, M0_RPC__HANDSHAKE_RESUME, est,
+				       NULL, handshake_done);
 	else if (!m->rml_jobs.rjb_store_is_own && rc == 0)
-		rc = m0_rpc__shake(m, came, M0_RPC__SHAKE_CREATE, est, s,
-				   shake_done);
+		rc = m0_rpc__handshake(m, came, M0_RPC__HANDSHAKE_CREATE, est,
+				       s, handshake_done);
 	else if (rc == 0)
 		session_answer(m, came, s);
 	m0_free(est);
@@ -325,8 +326,8 @@ static void session_forget(struct m0_rpc__machine *m, struct m0_rpc__came *came)
 	int rc = -ENOMEM;
 
 	if (!m->rml_jobs.rjb_store_is_own)
-		rc = m0_rpc__shake(m, came, M0_RPC__SHAKE_DROP, NULL, NULL,
-				   shake_done);
+		rc = m0_rpc__handshake(m, came, M0_RPC__HANDSHAKE_DROP, NULL,
+				       NULL, handshake_done);
 	if (rc == -EAGAIN)
 		M0_RPC__COUNT(m, rs_nr_dropped_items, 1);
 	else if (rc != 0)
@@ -354,8 +355,8 @@ static void conn_forget(struct m0_rpc__machine *m, struct m0_rpc__came *came)
 
 	if (!m->rml_jobs.rjb_store_is_own &&
 	    m0_rpc__client_lookup(m, &came->rca_packet.rwp_sender) == NULL)
-		rc = m0_rpc__shake(m, came, M0_RPC__SHAKE_LEAVE, NULL, NULL,
-				   shake_done);
+		rc = m0_rpc__handshake(m, came, M0_RPC__HANDSHAKE_LEAVE, NULL,
+				       NULL, handshake_done);
 	if (rc == -EAGAIN)
 		M0_RPC__COUNT(m, rs_nr_dropped_items, 1);
 	else

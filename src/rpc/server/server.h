@@ -8,12 +8,12 @@
 
 /* -------------------------------------------------------------- server.c -- */
 
-enum m0_rpc__shake_kind {
-	M0_RPC__SHAKE_CLIENT,
-	M0_RPC__SHAKE_CREATE,
-	M0_RPC__SHAKE_RESUME,
-	M0_RPC__SHAKE_DROP,
-	M0_RPC__SHAKE_LEAVE
+enum m0_rpc__handshake_kind {
+	M0_RPC__HANDSHAKE_CLIENT,
+	M0_RPC__HANDSHAKE_CREATE,
+	M0_RPC__HANDSHAKE_RESUME,
+	M0_RPC__HANDSHAKE_DROP,
+	M0_RPC__HANDSHAKE_LEAVE
 };
 
 /** Stream of a peer's session. */
@@ -102,15 +102,15 @@ struct m0_rpc__server {
 	 * them. */
 	uint32_t rsv_executing_nr;
 	/** Handshakes that are with the store. */
-	uint32_t rsv_shakes_nr;
+	uint32_t rsv_handshakes_nr;
 	/** Items that pools have not handed back. */
 	uint32_t rsv_handed_nr;
 };
 
 static inline bool m0_rpc__server_invariant(const struct m0_rpc__server *server)
 {
-	return _0C(server->rsv_shakes_nr <= server->rsv_executing_nr) &&
-	       _0C(server->rsv_shakes_nr <= M0_RPC__SHAKES_MAX) &&
+	return _0C(server->rsv_handshakes_nr <= server->rsv_executing_nr) &&
+	       _0C(server->rsv_handshakes_nr <= M0_RPC__HANDSHAKES_MAX) &&
 	       _0C((server->rsv_clients_nr == 0) ==
 		   (m0_hash_first(&server->rsv_clients) == NULL)) &&
 	       _0C(ergo(server->rsv_client_last != NULL,
@@ -237,19 +237,20 @@ void m0_rpc__sweep_need(struct m0_rpc__machine *m);
 
 /** The store is done with a handshake: answers it. rca_body is NULL, the rest is
  * as it came. */
-typedef void (*m0_rpc__shake_done_t)(struct m0_rpc__machine *m,
-				     struct m0_rpc__came    *came,
-				     enum m0_rpc__shake_kind kind, int rc);
+typedef void (*m0_rpc__handshake_done_t)(struct m0_rpc__machine     *m,
+					 struct m0_rpc__came        *came,
+					 enum m0_rpc__handshake_kind kind,
+					 int                         rc);
 /**
  * Does in the store what a handshake is about; then `done` is called. Only if the
  * store outlives the machine. @retval -ENOMEM
  * @retval -EAGAIN  too many wait for it: to be dropped, and asked again.
  */
-int m0_rpc__shake(struct m0_rpc__machine *m, struct m0_rpc__came *came,
-		  enum m0_rpc__shake_kind          kind,
-		  const struct m0_rpc_session_est *est,
-		  const struct m0_rpc__ssession   *session,
-		  m0_rpc__shake_done_t             done);
+int m0_rpc__handshake(struct m0_rpc__machine *m, struct m0_rpc__came *came,
+		      enum m0_rpc__handshake_kind      kind,
+		      const struct m0_rpc_session_est *est,
+		      const struct m0_rpc__ssession   *session,
+		      m0_rpc__handshake_done_t         done);
 
 /* --------------------------------------------------------------- serve.c -- */
 

@@ -216,7 +216,7 @@ static struct m0_net_kit_buf *call_claim(struct sr_call *call)
 	return kb;
 }
 
-/* The call first: whoever hears of the end may make the next one at once. */
+/* The call first: its callback may make the next one at once. */
 void m0_sunrpc__call_end(struct sr_call *call, int rc, uint32_t nr)
 {
 	struct sr_machine     *sm = call->sca_out.sro_machine;
@@ -282,7 +282,7 @@ void m0_sunrpc__call_begin(struct sr_call *call, m0_time_t now)
 }
 
 /*
- * A message that has left may have been taken. Whoever would give it up now
+ * A message that has left may have been taken. A caller that would give it up now
  * learns from the answer what came of it; one that was cut has come to nothing.
  */
 void m0_sunrpc__call_sent(struct sr_conn *conn, struct sr_call *call,

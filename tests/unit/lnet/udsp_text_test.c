@@ -112,7 +112,7 @@ static void range_is_read_and_printed(void **state)
 	(void)state;
 	for (i = 0; i < ARRAY_SIZE(good); ++i) {
 		range = range_of(good[i].txt_text);
-		assert_null(m0_lnet__range_flaw(&range));
+		assert_null(m0_lnet__range_malformed(&range));
 		m0_lnet_nid_range_print(&range, said, sizeof said);
 		assert_string_equal(said, good[i].txt_printed != NULL
 						  ? good[i].txt_printed

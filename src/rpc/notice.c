@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
- * Applications that are told of connections and sessions. Completions of what
+ * Callbacks that notify applications of changes of connections and sessions. Completions of what
  * was not waited for are calls of the machine's own list, so that they run at
  * the top of a step; a waiter may see the state earlier, and the owner's fini
  * waits for the call.
@@ -9,33 +9,35 @@
 
 /* ----------------------------------------------------------- completions -- */
 
-void m0_rpc__told_add(struct m0_rpc__machine *m, struct m0_rpc__told *told,
-		      uint32_t state,
-		      void (*run)(struct m0_rpc__machine *m,
-				  struct m0_rpc__call    *call))
+void m0_rpc__notice_add(struct m0_rpc__machine *m,
+			struct m0_rpc__notice *notice, uint32_t state,
+			void (*run)(struct m0_rpc__machine *m,
+				    struct m0_rpc__call    *call))
 {
 	M0_PRE(state < 32);
 	M0_PRE(run != NULL);
 	M0_PRE(m0_rpc__is_here(m));
-	if (__atomic_fetch_or(&told->tld_states, UINT32_C(1) << state,
+	if (__atomic_fetch_or(&notice->nti_states, UINT32_C(1) << state,
 			      __ATOMIC_ACQ_REL) != 0)
 		return;
-	told->tld_call.rcl_run = run;
-	(void)m0_rpc__call_push(m, &told->tld_call);
+	notice->nti_call.rcl_run = run;
+	(void)m0_rpc__call_push(m, &notice->nti_call);
 }
 
-void m0_rpc__told_run(struct m0_rpc__machine *m, struct m0_rpc__told *told,
-		      void (*tell)(struct m0_rpc__told *told, uint32_t state))
+void m0_rpc__notice_run(struct m0_rpc__machine *m,
+			struct m0_rpc__notice  *notice,
+			void (*notify)(struct m0_rpc__notice *notice,
+				       uint32_t               state))
 {
-	uint32_t left = __atomic_load_n(&told->tld_states, __ATOMIC_RELAXED);
+	uint32_t left = __atomic_load_n(&notice->nti_states, __ATOMIC_RELAXED);
 
 	M0_PRE(m0_rpc__is_here(m));
-	M0_PRE(tell != NULL);
+	M0_PRE(notify != NULL);
 	while (left != 0) {
 		uint32_t bit = left & -left;
 
-		tell(told, (uint32_t)__builtin_ctz(bit));
-		left = __atomic_and_fetch(&told->tld_states, ~bit,
+		notify(notice, (uint32_t)__builtin_ctz(bit));
+		left = __atomic_and_fetch(&notice->nti_states, ~bit,
 					  __ATOMIC_ACQ_REL);
 	}
 	m0_rpc__tell(m);
