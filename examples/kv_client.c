@@ -14,7 +14,8 @@ static void *input(size_t *nr)
 	char  *data = malloc(max);
 	size_t got;
 
-	for (*nr = 0; data && (got = fread(data + *nr, 1, max - *nr, stdin)) > 0;)
+	for (*nr = 0;
+	     data && (got = fread(data + *nr, 1, max - *nr, stdin)) > 0;)
 		if ((*nr += got) == max && !(data = realloc(data, max *= 2)))
 			abort();
 	return data;
@@ -39,7 +40,8 @@ int main(int argc, char **argv)
 		fprintf(stderr, "kv_client: %s\n", why);
 		return 1;
 	}
-	call.ec_kind = call.ec_opcode == KV_GET ? M0_EASY_QUERY : M0_EASY_UPDATE;
+	call.ec_kind = call.ec_opcode == KV_GET ? M0_EASY_QUERY
+						: M0_EASY_UPDATE;
 	call.ec_args = (struct m0_rpc_slice){ argv[3], strlen(argv[3]) };
 	if (call.ec_opcode == KV_PUT)
 		call.ec_data.sl_data = input(&call.ec_data.sl_nr);

@@ -8,19 +8,22 @@
 
 #include "kv.h"
 
-static int put(void *ctx, const struct m0_easy_request *rq, struct m0_easy_reply *rp)
+static int put(void *ctx, const struct m0_easy_request *rq,
+	       struct m0_easy_reply *rp)
 {
 	(void)ctx, (void)rp;
 	return m0_rpc_tx_put(rq->erq_tx, rq->erq_args, rq->erq_data);
 }
 
-static int get(void *ctx, const struct m0_easy_request *rq, struct m0_easy_reply *rp)
+static int get(void *ctx, const struct m0_easy_request *rq,
+	       struct m0_easy_reply *rp)
 {
 	(void)ctx;
 	return m0_rpc_tx_get(rq->erq_tx, rq->erq_args, &rp->ep_data);
 }
 
-static int del(void *ctx, const struct m0_easy_request *rq, struct m0_easy_reply *rp)
+static int del(void *ctx, const struct m0_easy_request *rq,
+	       struct m0_easy_reply *rp)
 {
 	(void)ctx, (void)rp;
 	return m0_rpc_tx_del(rq->erq_tx, rq->erq_args);

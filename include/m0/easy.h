@@ -213,7 +213,8 @@ M0_EXTERN int m0_easy_wait(struct m0_easy_call *call, m0_time_t deadline);
  * Has the call end soon, with -ECANCELED if it has not ended by itself; no-op
  * if it has ended. The call must not have been freed.
  */
-M0_EXTERN void m0_easy_cancel(struct m0_easy *client, struct m0_easy_call *call);
+M0_EXTERN void m0_easy_cancel(struct m0_easy      *client,
+			      struct m0_easy_call *call);
 /** A descriptor that is readable while a queued call has ended. @retval <0 */
 M0_EXTERN int m0_easy_fd(struct m0_easy *client);
 /** The next queued call that has ended; NULL: none. */

@@ -141,9 +141,11 @@ static int cfg_take(struct m0_easy *easy, const struct m0_easy_cfg *given,
 		cfg->en_memory_max = EASY_MEMORY_BYTES;
 	if (cfg->en_ops == NULL && cfg->en_dir == NULL && cfg->en_store == NULL)
 		return 0;
-	if (cfg->en_ops == NULL || (cfg->en_dir != NULL && cfg->en_store != NULL)) {
-		(void)snprintf(why, M0_EASY_WHY_BYTES,
-			       "en_dir or en_store is for a service, with en_ops; one of them is accepted");
+	if (cfg->en_ops == NULL ||
+	    (cfg->en_dir != NULL && cfg->en_store != NULL)) {
+		(void)snprintf(
+			why, M0_EASY_WHY_BYTES,
+			"en_dir or en_store is for a service, with en_ops; one of them is accepted");
 		return -EINVAL;
 	}
 	return ops_check(cfg, why);
@@ -163,9 +165,8 @@ static int lmdb_open(struct m0_easy *easy, char *why)
 	rc = m0_rpc_store_lmdb_open(&easy->eas_own_store, easy->eas_cfg.en_dir,
 				    &cfg);
 	if (rc != 0)
-		(void)snprintf(why, M0_EASY_WHY_BYTES,
-			       "the store \"%s\": %s%s", easy->eas_cfg.en_dir,
-			       m0_errname(rc),
+		(void)snprintf(why, M0_EASY_WHY_BYTES, "the store \"%s\": %s%s",
+			       easy->eas_cfg.en_dir, m0_errname(rc),
 			       rc == -EBUSY ? "; another process has it open"
 					    : "; the log says more");
 	easy->eas_is_lmdb = rc == 0;
@@ -214,19 +215,19 @@ static int machine_up(struct m0_easy *easy, char *why)
 	cfg.rc_resend_ns = RESEND_MS * M0_TIME_ONE_MSEC;
 	rc = m0_net_domain_init(&easy->eas_dom, easy->eas_place.epl_xprt);
 	if (rc == 0) {
-		rc = m0_rpc_machine_init(&easy->eas_machine, &easy->eas_dom, &cfg,
-					 *own == 0 ? NULL : own, NULL,
+		rc = m0_rpc_machine_init(&easy->eas_machine, &easy->eas_dom,
+					 &cfg, *own == 0 ? NULL : own, NULL,
 					 M0_BUFFER_ANY_COLOUR, 0, 0);
 		if (rc != 0)
 			(void)m0_net_domain_fini(&easy->eas_dom);
 	}
 	if (rc != 0)
-		(void)snprintf(why, M0_EASY_WHY_BYTES,
-			       "cannot start at \"%s\": %s%s", own,
-			       m0_errname(rc),
-			       rc == -EADDRINUSE
-				       ? "; another service of the host is there: choose another number"
-				       : "");
+		(void)snprintf(
+			why, M0_EASY_WHY_BYTES, "cannot start at \"%s\": %s%s",
+			own, m0_errname(rc),
+			rc == -EADDRINUSE
+				? "; another service of the host is there: choose another number"
+				: "");
 	easy->eas_body_max = easy->eas_machine.rm_min_recv_size - ITEM_SLACK;
 	return rc;
 }
@@ -239,7 +240,8 @@ static void machine_down(struct m0_easy *easy)
 
 /* ----------------------------------------------------------------- client -- */
 
-static const struct m0_strand_ops again_ops = { .so_step = m0_easy__again_step };
+static const struct m0_strand_ops again_ops = { .so_step =
+							m0_easy__again_step };
 
 static int connect_to(struct m0_easy *easy, char *why)
 {
@@ -263,11 +265,12 @@ static int connect_to(struct m0_easy *easy, char *why)
 			(void)m0_rpc_conn_destroy(&easy->eas_conn, until);
 	}
 	if (rc != 0)
-		(void)snprintf(why, M0_EASY_WHY_BYTES,
-			       rc == -EINVAL
-				       ? "\"%s\" is not the address of a service"
-				       : "the service at \"%s\" does not answer: %s",
-			       to, m0_errname(rc));
+		(void)snprintf(
+			why, M0_EASY_WHY_BYTES,
+			rc == -EINVAL
+				? "\"%s\" is not the address of a service"
+				: "the service at \"%s\" does not answer: %s",
+			to, m0_errname(rc));
 	return rc;
 }
 
@@ -353,8 +356,7 @@ void m0_easy__drain(struct m0_easy *easy, const struct m0_list *list)
 	while (!is_empty(easy, list))
 		(void)m0_semaphore_timeddown(
 			&easy->eas_idle,
-			m0_time_add(m0_time_now(),
-				    LOOK_MS * M0_TIME_ONE_MSEC));
+			m0_time_add(m0_time_now(), LOOK_MS * M0_TIME_ONE_MSEC));
 }
 
 static int all_open(struct m0_easy *easy, const char *place,

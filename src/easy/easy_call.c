@@ -59,7 +59,7 @@ struct m0_easy__call {
 	m0_time_t ecl_deadline;
 	m0_time_t ecl_pause_ns;
 	/** Result that the library has allocated. */
-	void              *ecl_memory;
+	void               *ecl_memory;
 	struct m0_semaphore ecl_sem;
 };
 
@@ -141,8 +141,8 @@ static void again(struct m0_easy__call *ecl, int rc)
 		call_end(ecl, rc);
 		return;
 	}
-	ecl->ecl_pause_ns = min64u(2 * ecl->ecl_pause_ns,
-				   PAUSE_MAX_MS * M0_TIME_ONE_MSEC);
+	ecl->ecl_pause_ns =
+		min64u(2 * ecl->ecl_pause_ns, PAUSE_MAX_MS * M0_TIME_ONE_MSEC);
 	later(ecl, at, false);
 }
 
@@ -195,9 +195,9 @@ static int offer_begin(struct m0_easy__call *ecl, struct easy_body *body)
 	void               *at = (void *)(uintptr_t)data.sl_data;
 	m0_bcount_t         nr = data.sl_nr;
 	struct m0_bufvec    memory = M0_BUFVEC_INIT_BUF(&at, &nr);
-	int bufs_nr = m0_rpc_bulk_add(&ecl->ecl_offer, &memory,
-				      &ecl->ecl_easy->eas_dom);
-	int rc;
+	int                 bufs_nr = m0_rpc_bulk_add(&ecl->ecl_offer, &memory,
+						      &ecl->ecl_easy->eas_dom);
+	int                 rc;
 
 	if (bufs_nr < 0)
 		return bufs_nr;
@@ -230,9 +230,9 @@ static int body_make(struct m0_easy__call *ecl)
 					    .eb_args = call->ec_args,
 					    .eb_data = call->ec_data,
 					    .eb_data_nr = call->ec_data.sl_nr };
-	m0_bcount_t max = ecl->ecl_easy->eas_body_max;
-	m0_bcount_t nr;
-	int         rc = 0;
+	m0_bcount_t                max = ecl->ecl_easy->eas_body_max;
+	m0_bcount_t                nr;
+	int                        rc = 0;
 
 	if (m0_easy__body_size(&body) > max)
 		rc = offer_begin(ecl, &body);
@@ -384,11 +384,10 @@ static int fetch_begin(struct m0_easy__call *ecl, const struct easy_body *body)
 		ecl->ecl_fetch.rb_done = fetched;
 		ecl->ecl_fetch.rb_timeout_ns = left_ns(ecl);
 		m0_mutex_lock(&easy->eas_lock);
-		rc = ecl->ecl_cancelled
-			     ? -ECANCELED
-			     : m0_rpc_bulk_load(&ecl->ecl_fetch,
-						&easy->eas_machine,
-						body->eb_descs);
+		rc = ecl->ecl_cancelled ? -ECANCELED
+					: m0_rpc_bulk_load(&ecl->ecl_fetch,
+							   &easy->eas_machine,
+							   body->eb_descs);
 		if (rc == 0)
 			ecl->ecl_state = CALL_FETCHES;
 		m0_mutex_unlock(&easy->eas_lock);
@@ -519,7 +518,7 @@ void m0_easy__calls_end(struct m0_easy *easy)
 
 /* -------------------------------------------------------------------- API -- */
 
-static int call_check(const struct m0_easy *client,
+static int call_check(const struct m0_easy      *client,
 		      const struct m0_easy_call *call)
 {
 	m0_bcount_t nr = call->ec_args.sl_nr + call->ec_data.sl_nr;
@@ -595,8 +594,7 @@ int m0_easy_wait(struct m0_easy_call *call, m0_time_t deadline)
 
 int m0_easy_call(struct m0_easy *client, struct m0_easy_call *call)
 {
-	return m0_easy_begin(client, call)
-		       ?: m0_easy_wait(call, M0_TIME_NEVER);
+	return m0_easy_begin(client, call) ?: m0_easy_wait(call, M0_TIME_NEVER);
 }
 
 void m0_easy_cancel(struct m0_easy *client, struct m0_easy_call *call)

@@ -105,10 +105,10 @@ struct m0_easy {
 	bool                eas_closing;
 	/** Service: results that are offered. Client: calls, those of them that
 	 * the strand is to look at, and queued ones that have ended. */
-	struct m0_list eas_offers;
-	struct m0_list eas_calls;
-	struct m0_list eas_waits;
-	struct m0_list eas_ended;
+	struct m0_list  eas_offers;
+	struct m0_list  eas_calls;
+	struct m0_list  eas_waits;
+	struct m0_list  eas_ended;
 	bool            eas_has_fd;
 	struct m0_os_fd eas_fd;
 };

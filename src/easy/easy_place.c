@@ -54,7 +54,8 @@ static int addr_take(struct text *ret, const char *text, char *why)
 	size_t nr = strlen(text);
 
 	if (nr >= sizeof ret->txt_addr)
-		return wrong(why, -EINVAL, "the address \"%.64s...\" is longer than %d bytes",
+		return wrong(why, -EINVAL,
+			     "the address \"%.64s...\" is longer than %d bytes",
 			     text, (int)sizeof ret->txt_addr - 1);
 	memcpy(ret->txt_addr, text, nr + 1);
 	return 0;
@@ -87,9 +88,10 @@ static int number_take(uint16_t *ret, const char **text, char *why,
 		nr = nr * 10 + (uint32_t)(*at - '0');
 	if (at == *text || nr == 0 || nr > UINT16_MAX ||
 	    !M0_IN(*at, ('\0', ':')))
-		return wrong(why, -EINVAL,
-			     "%s \"%.64s\": a TCP port from 1 to 65535 is accepted",
-			     what, *text);
+		return wrong(
+			why, -EINVAL,
+			"%s \"%.64s\": a TCP port from 1 to 65535 is accepted",
+			what, *text);
 	*ret = (uint16_t)nr;
 	*text = at;
 	return 0;
@@ -145,7 +147,8 @@ static int env_take(struct text *text, char *why)
 
 	if (text->txt_networks[0] == 0 && nets != NULL) {
 		if (strlen(nets) >= sizeof text->txt_networks)
-			return wrong(why, -EINVAL, "$M0_LNET is longer than %d bytes",
+			return wrong(why, -EINVAL,
+				     "$M0_LNET is longer than %d bytes",
 				     NETWORKS_MAX - 1);
 		strcpy(text->txt_networks, nets);
 	}
@@ -181,7 +184,8 @@ static int node_open(struct easy_node *node, const struct text *text, char *why)
 	M0_ALLOC_PTR(cfg);
 	if (cfg == NULL)
 		return wrong(why, -ENOMEM, "no memory");
-	rc = cfg_make(cfg, text, why) ?: m0_lnet_open(&node->eno_lnet, cfg, why);
+	rc = cfg_make(cfg, text, why)
+		     ?: m0_lnet_open(&node->eno_lnet, cfg, why);
 	m0_free(cfg);
 	if (rc != 0)
 		return rc;
@@ -246,7 +250,8 @@ static void node_put(struct easy_node *node)
 /* -------------------------------------------------------------- addresses -- */
 
 /* The NID of the first network but lo. */
-static int own_nid(struct m0_lnet *lnet, char nid[M0_LNET_NIDSTR_SIZE], char *why)
+static int own_nid(struct m0_lnet *lnet, char nid[M0_LNET_NIDSTR_SIZE],
+		   char *why)
 {
 	struct m0_lnet_info *info;
 	unsigned             i;
@@ -279,7 +284,7 @@ static int own_set(struct easy_place *place, const struct text *text,
 			       "%s:12345:40:*", nid);
 	else if (snprintf(place->epl_own, sizeof place->epl_own, "%s:%s", nid,
 			  text->txt_addr[0] == 0 ? "12345:40:1"
-						: text->txt_addr) >=
+						 : text->txt_addr) >=
 		 (int)sizeof place->epl_own)
 		return wrong(why, -EINVAL, "the address is too long");
 	return 0;

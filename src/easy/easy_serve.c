@@ -380,7 +380,7 @@ static int query_offer(struct easy_query *query, struct m0_rpc_item *item,
 static bool query_answer(struct easy_query *query, struct m0_rpc_item *item)
 {
 	struct m0_rpc_slice data = query->eqy_reply.ep_data;
-	struct easy_body    body = { .eb_data = data, .eb_data_nr = data.sl_nr };
+	struct easy_body body = { .eb_data = data, .eb_data_nr = data.sl_nr };
 	struct m0_rpc_item *result = NULL;
 	bool                offered = false;
 	int                 rc = 0;
@@ -421,8 +421,7 @@ static int query_run(struct easy_query *query, struct m0_rpc_item *item)
 	if (rc != 0)
 		return rc == -EAGAIN || rc == -ENOMEM ? -ENOBUFS : rc;
 	query->eqy_in_tx = true;
-	return handle(easy, op, &body, item, &query->eqy_tx,
-		      &query->eqy_reply);
+	return handle(easy, op, &body, item, &query->eqy_tx, &query->eqy_reply);
 }
 
 void m0_easy__query_deliver(struct m0_rpc_machine *machine,

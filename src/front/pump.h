@@ -81,7 +81,7 @@ void m0_pump_end(struct m0_lnet *lnet);
 void m0_pump_wake(struct m0_lnet *lnet);
 /** Has the attachment ended? */
 bool m0_pump_is_ended(const struct m0_lnet *lnet);
-/** What a strand does that waits for an answer: moves entries, and looks for the death of
+/** A wait of a strand for an answer: it moves entries, and looks for the death of
  * the server. */
 void m0_pump_turn(struct m0_lnet *lnet);
 

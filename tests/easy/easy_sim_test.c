@@ -86,8 +86,7 @@ static void service_up(void)
 
 static void client_up(void)
 {
-	struct m0_easy_cfg cfg = { .en_timeout_ns =
-					   600 * M0_TIME_ONE_SECOND };
+	struct m0_easy_cfg cfg = { .en_timeout_ns = 600 * M0_TIME_ONE_SECOND };
 	char               why[M0_EASY_WHY_BYTES];
 
 	m0_sim_host_use(host[1]);

@@ -198,9 +198,8 @@ static struct m0_easy_call call_of(uint32_t opcode, const char *key)
 	struct m0_easy_call call = { .ec_opcode = opcode,
 				     .ec_args = { key, strlen(key) } };
 
-	call.ec_kind = M0_IN(opcode, (OP_ADD, OP_PUT, OP_UNDO))
-			       ? M0_EASY_UPDATE
-			       : M0_EASY_QUERY;
+	call.ec_kind = M0_IN(opcode, (OP_ADD, OP_PUT, OP_UNDO)) ? M0_EASY_UPDATE
+								: M0_EASY_QUERY;
 	return call;
 }
 
@@ -238,8 +237,8 @@ static uint8_t *pattern(size_t nr)
 /* Values of all sizes go and come, to memory of either side. */
 static void values_come_back(void **state)
 {
-	static const size_t sizes[] = { 0, 1, 5000, 120000, 130000, MIB + 3,
-					17 * MIB };
+	static const size_t sizes[] = { 0,      1,       5000,    120000,
+					130000, MIB + 3, 17 * MIB };
 	size_t              i;
 
 	(void)state;
@@ -340,8 +339,9 @@ static void results_are_freed(void **state)
 		assert_int_equal(call.ec_out_nr, sizes[i]);
 		assert_int_equal(((char *)call.ec_out)[sizes[i] - 1], 'e');
 		m0_free(call.ec_out);
-		for (k = 0; k < 1000 && __atomic_load_n(&freed_nr,
-							__ATOMIC_RELAXED) <= (int)i;
+		for (k = 0;
+		     k < 1000 &&
+		     __atomic_load_n(&freed_nr, __ATOMIC_RELAXED) <= (int)i;
 		     ++k)
 			(void)m0_semaphore_timeddown(
 				&held, m0_time_add(m0_time_now(),
@@ -408,7 +408,7 @@ static void ends_come_by_callback(void **state)
 
 static void ends_come_by_descriptor(void **state)
 {
-	struct pollfd        fd = { .fd = m0_easy_fd(client), .events = POLLIN };
+	struct pollfd fd = { .fd = m0_easy_fd(client), .events = POLLIN };
 	struct m0_easy_call *call;
 	bool                 seen[MANY + 1] = { false };
 	int                  nr = 0;

@@ -59,7 +59,7 @@ static int value_get(void)
 	struct m0_easy_call call = { .ec_opcode = OP_GET,
 				     .ec_args = { "v", 1 } };
 	int                 rc = m0_easy_begin(client, &call)
-				     ?: m0_easy_wait(&call, M0_TIME_NEVER);
+					 ?: m0_easy_wait(&call, M0_TIME_NEVER);
 
 	if (rc == 0)
 		assert_int_equal(call.ec_out_nr, VALUE_NR);
