@@ -184,7 +184,9 @@ M0_EXTERN int m0_easy_open(struct m0_easy **ret, const char *place,
 			   const struct m0_easy_cfg *cfg, char *why);
 /**
  * Closes it. Calls that are outstanding end with -ECANCELED first; calls to be
- * waited for must have been waited for. Blocks; not from a callback.
+ * waited for must have been waited for. A client waits at most 2 s for its
+ * service, a service at most 10 s for handlers of updates and for transfers,
+ * and for handlers of queries. Blocks; not from a callback.
  */
 M0_EXTERN void m0_easy_close(struct m0_easy *easy);
 /** Its own address, as a client's place may name it after "lnet:NETWORKS:". */

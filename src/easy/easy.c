@@ -11,6 +11,8 @@ enum {
 	/** Room that headers and alignment may take in an item. */
 	ITEM_SLACK = 256,
 	RESEND_MS = 500,
+	/** Longest wait for the service when a client is closed. */
+	GOODBYE_MS = 2000,
 	/** Between looks at a list that is to be empty. */
 	LOOK_MS = 10
 };
@@ -274,6 +276,16 @@ static int connect_to(struct m0_easy *easy, char *why)
 	return rc;
 }
 
+/* The service answers when it has ended what was asked; it may be gone, too. */
+static void disconnect(struct m0_easy *easy)
+{
+	m0_time_t until =
+		m0_time_add(m0_time_now(), GOODBYE_MS * M0_TIME_ONE_MSEC);
+
+	(void)m0_rpc_session_destroy(&easy->eas_session, until);
+	(void)m0_rpc_conn_destroy(&easy->eas_conn, until);
+}
+
 static int client_up(struct m0_easy *easy, char *why)
 {
 	int rc = connect_to(easy, why);
@@ -286,8 +298,7 @@ static int client_up(struct m0_easy *easy, char *why)
 		return 0;
 	(void)snprintf(why, M0_EASY_WHY_BYTES, "a thread cannot be started");
 	m0_strand_fini(&easy->eas_strand);
-	(void)m0_rpc_session_destroy(&easy->eas_session, M0_TIME_NEVER);
-	(void)m0_rpc_conn_destroy(&easy->eas_conn, M0_TIME_NEVER);
+	disconnect(easy);
 	return rc;
 }
 
@@ -296,8 +307,7 @@ static void client_down(struct m0_easy *easy)
 	m0_easy__calls_end(easy);
 	m0_strand_stop(&easy->eas_strand);
 	m0_strand_fini(&easy->eas_strand);
-	(void)m0_rpc_session_destroy(&easy->eas_session, M0_TIME_NEVER);
-	(void)m0_rpc_conn_destroy(&easy->eas_conn, M0_TIME_NEVER);
+	disconnect(easy);
 }
 
 /* ------------------------------------------------------------------- both -- */

@@ -63,6 +63,14 @@ void m0_easy__body_put(void *bytes, const struct easy_body *body)
 		at += m0_rpc_bulk_desc_put(at, &body->eb_descs[i]);
 }
 
+static bool is_zero(const uint8_t *at, m0_bcount_t nr)
+{
+	while (nr-- > 0)
+		if (*at++ != 0)
+			return false;
+	return true;
+}
+
 static int descs_get(struct easy_body *ret, const uint8_t *at, m0_bcount_t nr)
 {
 	uint64_t sum = 0;
@@ -110,7 +118,9 @@ int m0_easy__body_get(struct easy_body *ret, const void *bytes, m0_bcount_t nr)
 	if (ret->eb_args.sl_nr > M0_EASY_ARGS_MAX ||
 	    ret->eb_descs_nr > EASY_DESCS_MAX ||
 	    ret->eb_data_nr > M0_EASY_DATA_MAX ||
-	    padded(ret->eb_args.sl_nr) > nr)
+	    padded(ret->eb_args.sl_nr) > nr ||
+	    !is_zero(at + ret->eb_args.sl_nr,
+		     padded(ret->eb_args.sl_nr) - ret->eb_args.sl_nr))
 		return -EPROTO;
 	at += padded(ret->eb_args.sl_nr);
 	nr -= padded(ret->eb_args.sl_nr);
