@@ -81,6 +81,8 @@ static void lmdb_down(void)
 	m0_rpc_store_lmdb_close(&lmdb);
 	snprintf(path, sizeof path, "%s/store.mdb", lmdb_dir);
 	(void)unlink(path);
+	snprintf(path, sizeof path, "%s/store.mdb-lock", lmdb_dir);
+	(void)unlink(path);
 	snprintf(path, sizeof path, "%s/store.lock", lmdb_dir);
 	(void)unlink(path);
 	(void)rmdir(lmdb_dir);
