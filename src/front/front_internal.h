@@ -358,8 +358,9 @@ struct m0_lnet {
 };
 
 /**
- * Any field that both sides look at without fro_lock. In one order for all: who
- * sets one and then gets another is seen, or sees.
+ * Access to a field that both sides use without fro_lock, sequentially
+ * consistent: of two threads that each set one field and then get the other
+ * one, at least one sees what the other has set.
  */
 #define M0_FRONT_GET(field) __atomic_load_n(&(field), __ATOMIC_SEQ_CST)
 #define M0_FRONT_SET(field, val) \

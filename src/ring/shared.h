@@ -2,6 +2,7 @@
 /**
  * The memory that an attached process shares with the server of its node, and the
  * two queues in it. docs/ring.md is the specification.
+ * [r.M0.net.xprt.lnet.efficient-user-to-kernel-comm]
  *
  * The *client* is the process; the *server* is the node daemon, or a driver in a
  * kernel. Neither trusts the other: each side keeps its indices in memory of its

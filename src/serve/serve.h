@@ -6,6 +6,9 @@
  *
  * Nothing that the process writes is trusted. A violation ends the attachment, with a
  * reason, and everything that the process held.
+ * [r.M0.net.xprt.lnet.user.multi-process]
+ * [r.M0.net.xprt.lnet.min-buffer-vm-setup]
+ * [r.M0.net.xprt.lnet.cleanup-on-process-termination]
  *
  * Everything happens on the node's thread, in a runner and in callbacks of event queues,
  * except for the calls below that say otherwise.

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""`colibri node --attach`: processes that use one node, and `colibri process show`."""
+"""`colibri node --attach`: processes that use one node, and `colibri process show`.
+
+[r.M0.net.xprt.lnet.user.multi-process] [r.M0.net.xprt.lnet.min-buffer-vm-setup]
+[r.M0.net.xprt.lnet.cleanup-on-process-termination]"""
 import json
 import os
 import random

@@ -3,6 +3,7 @@
  * The provider of room lnd/verbs on a real device, here soft-RoCE in a virtual
  * machine: two of them in one reactor, a server at VERBS_SERVER and a client at
  * VERBS_CLIENT, by the contract of lnd/o2ib/o2ib_dev.h.
+ * [r.M0.net.rdma] [r.M0.net.ib]
  */
 #include <setjmp.h>
 #include <stdarg.h>

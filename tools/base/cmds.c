@@ -2,8 +2,8 @@
 #include "cmd.h"
 
 const struct tool_cmd tool_cmds[] = {
-	{ "copy", "copy a file from one machine to another, verified", NULL,
-	  copy_main },
+	{ "copy", "copy a file from one transfer machine to another, verified",
+	  NULL, copy_main },
 	{ "serve", "keep objects below a directory for clients", NULL,
 	  serve_main },
 	{ "put", "put files into an object service, verified", NULL, put_main },

@@ -2,6 +2,7 @@
 /**
  * Driver: connections of net o2ib on RDMA devices of this host, over libibverbs
  * and librdmacm. It implements the contract of lnd/o2ib/o2ib_dev.h.
+ * [r.M0.net.rdma] [r.M0.net.ib]
  *
  * Each device that one of our addresses needs has one protection domain and one
  * completion queue, which all connections of the node on it share.

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
-/* The queues of a shared area: order, room, wrap, sleep, reserved events, lies. */
+/* The queues of a shared area: order, room, wrap, sleep, reserved events, lies.
+ * [r.M0.net.xprt.lnet.efficient-user-to-kernel-comm] */
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
