@@ -370,7 +370,8 @@ M0_EXTERN void m0_rpc_reply_rc(struct m0_rpc_item *request, int rc);
 /**
  * Answers with an error, and undoes what the update has changed. The requester
  * gets `rc` as from m0_rpc_reply_rc(). The store keeps no answer then: if the
- * server dies before the requester has it, the request is executed again.
+ * server dies before the requester has it, the request is executed again, or,
+ * if a later one of its stream was committed, ends with -ECANCELED.
  * Pre: inside the function of m0_rpc_update_post(); not answered; rc < 0.
  */
 M0_EXTERN void m0_rpc_reply_undo(struct m0_rpc_item *request, int rc);

@@ -141,6 +141,9 @@ static int cfg_take(struct m0_easy *easy, const struct m0_easy_cfg *given,
 		cfg->en_timeout_ns = EASY_TIMEOUT_NS;
 	if (cfg->en_memory_max == 0)
 		cfg->en_memory_max = EASY_MEMORY_BYTES;
+	/* A client has no operations, which peers could call. */
+	if (cfg->en_ops == NULL)
+		cfg->en_ops_nr = 0;
 	if (cfg->en_ops == NULL && cfg->en_dir == NULL && cfg->en_store == NULL)
 		return 0;
 	if (cfg->en_ops == NULL ||
@@ -205,6 +208,12 @@ static void store_close(struct m0_easy *easy)
 
 /* ------------------------------------------------------------ RPC machine -- */
 
+/* The RPC machine serves before its init returns: nothing is kept after it. */
+m0_bcount_t m0_easy__body_max(const struct m0_easy *easy)
+{
+	return easy->eas_machine.rm_min_recv_size - ITEM_SLACK;
+}
+
 static int machine_up(struct m0_easy *easy, char *why)
 {
 	const char       *own = easy->eas_place.epl_own;
@@ -230,7 +239,6 @@ static int machine_up(struct m0_easy *easy, char *why)
 			rc == -EADDRINUSE
 				? "; another service of the host is there: choose another number"
 				: "");
-	easy->eas_body_max = easy->eas_machine.rm_min_recv_size - ITEM_SLACK;
 	return rc;
 }
 
@@ -408,6 +416,7 @@ int m0_easy_open(struct m0_easy **ret, const char *place,
 	}
 	*why = 0;
 	(void)m0_net_init();
+	easy->eas_magic = EASY_MAGIC;
 	lists_init(easy);
 	rc = all_open(easy, place, cfg, why);
 	if (rc == 0) {

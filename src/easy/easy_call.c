@@ -110,7 +110,8 @@ static void call_end(struct m0_easy__call *ecl, int rc)
 	} else {
 		m0_semaphore_up(&ecl->ecl_sem);
 	}
-	m0_semaphore_up(&easy->eas_idle);
+	if (easy->eas_closing)
+		m0_semaphore_up(&easy->eas_idle);
 	m0_mutex_unlock(&easy->eas_lock);
 	if (done != NULL)
 		done(call);
@@ -137,8 +138,8 @@ static void again(struct m0_easy__call *ecl, int rc)
 {
 	m0_time_t at = m0_time_add(m0_time_now(), ecl->ecl_pause_ns);
 
-	if (at >= ecl->ecl_deadline || ecl->ecl_easy->eas_closing) {
-		call_end(ecl, rc);
+	if (at >= ecl->ecl_deadline) {
+		call_end(ecl, rc == -ENOBUFS ? -ETIMEDOUT : rc);
 		return;
 	}
 	ecl->ecl_pause_ns =
@@ -230,7 +231,7 @@ static int body_make(struct m0_easy__call *ecl)
 					    .eb_args = call->ec_args,
 					    .eb_data = call->ec_data,
 					    .eb_data_nr = call->ec_data.sl_nr };
-	m0_bcount_t                max = ecl->ecl_easy->eas_body_max;
+	m0_bcount_t                max = m0_easy__body_max(ecl->ecl_easy);
 	m0_bcount_t                nr;
 	int                        rc = 0;
 
@@ -357,6 +358,10 @@ static void fetched(struct m0_rpc_bulk *rb)
 		container_of(rb, struct m0_easy__call, ecl_fetch);
 	int rc = rb->rb_rc;
 
+	/* From now on a cancel leaves the rbulk alone. */
+	m0_mutex_lock(&ecl->ecl_easy->eas_lock);
+	ecl->ecl_state = CALL_ASKS;
+	m0_mutex_unlock(&ecl->ecl_easy->eas_lock);
 	m0_rpc_bulk_fini(rb);
 	ask_put(ecl);
 	if (rc == 0 || ecl->ecl_cancelled)
@@ -439,10 +444,12 @@ static void call_step(struct m0_easy__call *ecl)
 	if (rc == 1)
 		return;
 	ask_put(ecl);
-	if (rc == -ENOBUFS && !ecl->ecl_cancelled)
-		again(ecl, rc);
-	else
+	if (rc != -ENOBUFS)
 		call_end(ecl, rc);
+	else if (ecl->ecl_cancelled)
+		call_end(ecl, -ECANCELED);
+	else
+		again(ecl, rc);
 }
 
 /* ----------------------------------------------------------------- strand -- */
@@ -521,13 +528,15 @@ void m0_easy__calls_end(struct m0_easy *easy)
 static int call_check(const struct m0_easy      *client,
 		      const struct m0_easy_call *call)
 {
-	m0_bcount_t nr = call->ec_args.sl_nr + call->ec_data.sl_nr;
+	struct easy_body body = { .eb_args = call->ec_args,
+				  .eb_data_nr = call->ec_data.sl_nr };
 
 	M0_PRE(client->eas_cfg.en_ops == NULL);
 	M0_PRE(call->ec_lib == NULL);
 	if (call->ec_args.sl_nr > M0_EASY_ARGS_MAX ||
 	    call->ec_data.sl_nr > M0_EASY_DATA_MAX ||
-	    (call->ec_kind == M0_EASY_QUERY && nr > client->eas_body_max))
+	    (call->ec_kind == M0_EASY_QUERY &&
+	     m0_easy__body_size(&body) > m0_easy__body_max(client)))
 		return -EMSGSIZE;
 	return m0_rpc_session_validate(&client->eas_session);
 }
@@ -572,7 +581,11 @@ int m0_easy_begin(struct m0_easy *client, struct m0_easy_call *call)
 		call->ec_rc = rc;
 		return rc;
 	}
-	attempt(call->ec_lib);
+	/* In a callback the attempt might wait for what only this thread does. */
+	if (m0_strand_current() != NULL)
+		later(call->ec_lib, 0, false);
+	else
+		attempt(call->ec_lib);
 	return 0;
 }
 

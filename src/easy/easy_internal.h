@@ -22,6 +22,7 @@ enum {
 	EASY_OP_RESULT
 };
 
+#define EASY_MAGIC        UINT64_C(0x33ea5e7ab1e5e4f1)
 #define EASY_TIMEOUT_NS   (60 * M0_TIME_ONE_SECOND)
 #define EASY_MEMORY_BYTES (UINT64_C(4) << 30)
 #define EASY_STORE_BYTES  (UINT64_C(64) << 30)
@@ -78,12 +79,12 @@ void m0_easy__place_close(struct easy_place *place);
 /* ------------------------------------------------------------- easy.c -- */
 
 struct m0_easy {
+	/** EASY_MAGIC: an RPC machine of another kind has no such structure. */
+	uint64_t              eas_magic;
 	struct m0_easy_cfg    eas_cfg;
 	struct easy_place     eas_place;
 	struct m0_net_domain  eas_dom;
 	struct m0_rpc_machine eas_machine;
-	/** Largest body of an item. */
-	m0_bcount_t eas_body_max;
 
 	/* Service. */
 	struct m0_rpc_store  eas_own_store;
@@ -113,7 +114,10 @@ struct m0_easy {
 	struct m0_os_fd eas_fd;
 };
 
-/** Blocks until the list is empty; what leaves it raises eas_idle. */
+/** Largest body of an item. */
+m0_bcount_t m0_easy__body_max(const struct m0_easy *easy);
+/** Blocks until the list is empty; once eas_closing is set, what leaves it raises
+ * eas_idle. */
 void m0_easy__drain(struct m0_easy *easy, const struct m0_list *list);
 
 extern struct m0_rpc_item_type m0_easy__update;

@@ -8,6 +8,13 @@
  */
 #include "easy/easy_internal.h"
 
+enum {
+	/** Results of one client that are offered at once. */
+	OFFERS_MAX = 64
+};
+
+#define TRANSFER_NS (60 * M0_TIME_ONE_SECOND)
+
 /** An update, until its last reference is put. */
 struct easy_update {
 	struct m0_rpc_bulk       eup_bulk;
@@ -25,16 +32,27 @@ struct easy_query {
 	struct m0_rpc_bulk   eqy_bulk;
 	struct m0_list_link  eqy_link;
 	struct m0_easy      *eqy_easy;
+	struct m0_uint128    eqy_client;
 	struct m0_easy_reply eqy_reply;
-	struct m0_rpc_tx     eqy_tx;
-	bool                 eqy_in_tx;
+	/** Bytes of a handler's memory, counted in eas_memory. */
+	m0_bcount_t      eqy_counted_nr;
+	struct m0_rpc_tx eqy_tx;
+	bool             eqy_in_tx;
 	/** A copy of the result, from a store without snapshots. */
 	void *eqy_copy;
 };
 
-static struct m0_easy *easy_of(const struct m0_rpc_machine *machine)
+/* NULL: an RPC machine that the application made itself, to which a peer has sent
+ * a request of this room. Its rm_app_private may point to anything, so what it
+ * points to is read only if that may be a service. */
+static struct m0_easy *easy_of(struct m0_rpc_machine *machine)
 {
-	return machine->rm_app_private;
+	struct m0_easy *easy =
+		container_of(machine, struct m0_easy, eas_machine);
+
+	return machine->rm_app_private == easy && easy->eas_magic == EASY_MAGIC
+		       ? easy
+		       : NULL;
 }
 
 static const struct m0_easy_op *op_find(const struct m0_easy *easy,
@@ -60,22 +78,41 @@ static int request_open(struct m0_easy *easy, struct m0_rpc_item *item,
 		return rc;
 	*op = op_find(easy, body->eb_opcode);
 	if (*op == NULL)
-		return -ENOSYS;
-	return (*op)->eo_kind == kind ? 0 : -EPROTO;
+		rc = -ENOSYS;
+	else if ((*op)->eo_kind != kind)
+		rc = -EPROTO;
+	if (rc != 0)
+		m0_free0(&body->eb_descs);
+	return rc;
+}
+
+static void memory_uncount(struct m0_easy *easy, m0_bcount_t nr)
+{
+	(void)__atomic_sub_fetch(&easy->eas_memory, nr, __ATOMIC_RELAXED);
+}
+
+static int memory_count(struct m0_easy *easy, m0_bcount_t nr)
+{
+	if (nr > easy->eas_cfg.en_memory_max)
+		return -EMSGSIZE;
+	if (__atomic_add_fetch(&easy->eas_memory, nr, __ATOMIC_RELAXED) <=
+	    easy->eas_cfg.en_memory_max)
+		return 0;
+	memory_uncount(easy, nr);
+	return -ENOBUFS;
 }
 
 static int memory_take(struct m0_easy *easy, void **ret, m0_bcount_t nr)
 {
-	uint64_t all =
-		__atomic_add_fetch(&easy->eas_memory, nr, __ATOMIC_RELAXED);
+	int rc = memory_count(easy, nr);
 
-	*ret = NULL;
-	if (all <= easy->eas_cfg.en_memory_max)
-		*ret = m0_alloc(nr);
-	if (*ret == NULL)
-		(void)__atomic_sub_fetch(&easy->eas_memory, nr,
-					 __ATOMIC_RELAXED);
-	return *ret == NULL ? -ENOBUFS : 0;
+	if (rc != 0)
+		return rc;
+	*ret = m0_alloc(nr);
+	if (*ret != NULL)
+		return 0;
+	memory_uncount(easy, nr);
+	return -ENOBUFS;
 }
 
 static void memory_free(struct m0_easy *easy, void *memory, m0_bcount_t nr)
@@ -83,7 +120,7 @@ static void memory_free(struct m0_easy *easy, void *memory, m0_bcount_t nr)
 	if (memory == NULL)
 		return;
 	m0_free(memory);
-	(void)__atomic_sub_fetch(&easy->eas_memory, nr, __ATOMIC_RELAXED);
+	memory_uncount(easy, nr);
 }
 
 /* A handler's error, in the range that a reply has. */
@@ -189,12 +226,15 @@ static void update_moved(struct m0_rpc_bulk *rb)
 	m0_rpc_item_put(item);
 }
 
+/* How long a transfer for the request may take: the peer says until when it waits,
+ * which may be for ever. It calls again if it still does then. */
 static m0_time_t left_ns(const struct m0_rpc_item *item)
 {
 	m0_time_t now = m0_time_now();
 
-	return item->ri_remote_expires > now ? item->ri_remote_expires - now
-					     : 1;
+	return item->ri_remote_expires > now
+		       ? min64u(item->ri_remote_expires - now, TRANSFER_NS)
+		       : 1;
 }
 
 /* The reference that the move has is put by update_moved(). */
@@ -228,16 +268,18 @@ void m0_easy__update_deliver(struct m0_rpc_machine *machine,
 			     struct m0_rpc_item    *item)
 {
 	struct m0_rpc_raw  *raw = m0_rpc_raw_of(item);
-	struct easy_update *up;
+	struct m0_easy     *easy = easy_of(machine);
+	struct easy_update *up = NULL;
 	int                 rc;
 
-	M0_ALLOC_PTR(up);
+	if (easy != NULL)
+		M0_ALLOC_PTR(up);
 	if (up == NULL) {
-		m0_rpc_reply_rc(item, -ENOBUFS);
+		m0_rpc_reply_rc(item, easy == NULL ? -EOPNOTSUPP : -ENOBUFS);
 		return;
 	}
 	m0_rpc_bulk_init(&up->eup_bulk);
-	up->eup_easy = easy_of(machine);
+	up->eup_easy = easy;
 	up->eup_item = item;
 	up->eup_free = raw->rr_free;
 	raw->rr_free = update_free;
@@ -267,6 +309,7 @@ static void query_free(struct easy_query *query)
 	query_leave_tx(query);
 	memory_free(query->eqy_easy, query->eqy_copy,
 		    query->eqy_reply.ep_data.sl_nr);
+	memory_uncount(query->eqy_easy, query->eqy_counted_nr);
 	m0_rpc_bulk_fini(&query->eqy_bulk);
 	m0_list_link_fini(&query->eqy_link);
 	m0_free(query);
@@ -282,7 +325,8 @@ static void query_fetched(struct m0_rpc_bulk *rb)
 	m0_mutex_lock(&easy->eas_lock);
 	m0_list_del(&query->eqy_link);
 	query_free(query);
-	m0_semaphore_up(&easy->eas_idle);
+	if (easy->eas_closing)
+		m0_semaphore_up(&easy->eas_idle);
 	m0_mutex_unlock(&easy->eas_lock);
 }
 
@@ -295,7 +339,10 @@ static int query_copy(struct easy_query *query)
 	/* The memory belongs to the handler, not to the store. */
 	if (query->eqy_reply.ep_free != NULL) {
 		query_leave_tx(query);
-		return 0;
+		rc = memory_count(query->eqy_easy, data.sl_nr);
+		if (rc == 0)
+			query->eqy_counted_nr = data.sl_nr;
+		return rc;
 	}
 	if (query->eqy_easy->eas_store->rst_ops->rso_snapshot_begin != NULL)
 		return 0;
@@ -328,26 +375,42 @@ static int query_bufs_add(struct easy_query *query, struct easy_body *body)
 	return rc;
 }
 
-static int offers_add(struct easy_query *query)
+/* Under eas_lock. */
+static bool may_offer(const struct easy_query *query)
 {
-	struct m0_easy *easy = query->eqy_easy;
-	int             rc = -ESHUTDOWN;
+	const struct easy_query *other;
+	unsigned                 nr = 0;
 
-	m0_mutex_lock(&easy->eas_lock);
-	if (!easy->eas_closing) {
-		m0_list_add_tail(&easy->eas_offers, &query->eqy_link);
-		rc = 0;
-	}
-	m0_mutex_unlock(&easy->eas_lock);
-	return rc;
+	if (query->eqy_easy->eas_closing)
+		return false;
+	m0_list_for_each_entry(&query->eqy_easy->eas_offers, other,
+			       struct easy_query, eqy_link)
+		nr += m0_uint128_eq(&other->eqy_client, &query->eqy_client);
+	return nr < OFFERS_MAX;
 }
 
-static void offers_del(struct easy_query *query)
+/*
+ * Stores it under the lock, so that a close finds it either not at all, or as
+ * something to withdraw.
+ */
+static int offer_store(struct easy_query *query, const struct m0_rpc_item *item,
+		       struct easy_body *body)
 {
-	m0_mutex_lock(&query->eqy_easy->eas_lock);
-	m0_list_del(&query->eqy_link);
-	m0_semaphore_up(&query->eqy_easy->eas_idle);
-	m0_mutex_unlock(&query->eqy_easy->eas_lock);
+	struct m0_easy *easy = query->eqy_easy;
+	int             rc = -ENOBUFS;
+
+	m0_mutex_lock(&easy->eas_lock);
+	if (may_offer(query))
+		rc = m0_rpc_bulk_store_reply(&query->eqy_bulk, item,
+					     body->eb_descs);
+	else
+		m0_rpc_bulk_buflist_empty(&query->eqy_bulk);
+	if (rc == 0)
+		m0_list_add_tail(&easy->eas_offers, &query->eqy_link);
+	m0_mutex_unlock(&easy->eas_lock);
+	if (rc != 0)
+		(void)m0_rpc_bulk_wait(&query->eqy_bulk);
+	return rc;
 }
 
 /*
@@ -363,17 +426,7 @@ static int query_offer(struct easy_query *query, struct m0_rpc_item *item,
 		return rc;
 	query->eqy_bulk.rb_done = query_fetched;
 	query->eqy_bulk.rb_timeout_ns = left_ns(item);
-	rc = offers_add(query);
-	if (rc != 0) {
-		m0_rpc_bulk_buflist_empty(&query->eqy_bulk);
-		return rc;
-	}
-	rc = m0_rpc_bulk_store_reply(&query->eqy_bulk, item, body->eb_descs);
-	if (rc != 0) {
-		(void)m0_rpc_bulk_wait(&query->eqy_bulk);
-		offers_del(query);
-	}
-	return rc;
+	return offer_store(query, item, body);
 }
 
 /* Answers with the result. @return true  the query is not ours any more. */
@@ -385,7 +438,8 @@ static bool query_answer(struct easy_query *query, struct m0_rpc_item *item)
 	bool                offered = false;
 	int                 rc = 0;
 
-	if (m0_easy__body_size(&body) > query->eqy_easy->eas_body_max) {
+	if (data.sl_nr > 0 &&
+	    m0_easy__body_size(&body) > m0_easy__body_max(query->eqy_easy)) {
 		rc = query_offer(query, item, &body);
 		offered = rc == 0;
 	}
@@ -427,17 +481,20 @@ static int query_run(struct easy_query *query, struct m0_rpc_item *item)
 void m0_easy__query_deliver(struct m0_rpc_machine *machine,
 			    struct m0_rpc_item    *item)
 {
-	struct easy_query *query;
+	struct m0_easy    *easy = easy_of(machine);
+	struct easy_query *query = NULL;
 	int                rc;
 
-	M0_ALLOC_PTR(query);
+	if (easy != NULL)
+		M0_ALLOC_PTR(query);
 	if (query == NULL) {
-		m0_rpc_reply_rc(item, -ENOBUFS);
+		m0_rpc_reply_rc(item, easy == NULL ? -EOPNOTSUPP : -ENOBUFS);
 		return;
 	}
 	m0_rpc_bulk_init(&query->eqy_bulk);
 	m0_list_link_init(&query->eqy_link);
-	query->eqy_easy = easy_of(machine);
+	query->eqy_easy = easy;
+	query->eqy_client = m0_rpc_request_client(item);
 	rc = query_run(query, item);
 	if (rc != 0)
 		m0_rpc_reply_rc(item, rc);

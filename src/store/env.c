@@ -45,13 +45,19 @@ struct m0_store__txn {
 	uint64_t stx_freed;
 	/** The first failed change; it ended the transaction. */
 	int stx_rc;
+	/** Snapshots: in ste_snapshots. */
+	struct m0_list_link stx_link;
 };
 
 struct m0_store__env {
 	MDB_env *ste_env;
-	MDB_dbi  ste_main;
-	MDB_dbi  ste_tree;
-	unsigned ste_depth;
+	/** Guards the snapshots that are open, the oldest first. */
+	struct m0_mutex ste_lock;
+	struct m0_list  ste_snapshots;
+	uint32_t        ste_snapshots_nr;
+	MDB_dbi         ste_main;
+	MDB_dbi         ste_tree;
+	unsigned        ste_depth;
 	/** State of the last commit; any thread reads it. */
 	uint64_t    ste_keys_nr;
 	m0_bcount_t ste_bytes;
@@ -98,8 +104,25 @@ static MDB_val val_of(struct m0_rpc_slice slice)
 
 /* ----------------------------------------------------------------- room -- */
 
+/** Pages that were freed by this transaction or a later one cannot be reused: a
+ * snapshot may see them. */
+static uint64_t oldest_of(struct m0_store__env *env)
+{
+	const struct m0_list_link *link;
+	uint64_t                   ret = UINT64_MAX;
+
+	m0_mutex_lock(&env->ste_lock);
+	link = m0_list_first(&env->ste_snapshots);
+	if (link != NULL)
+		ret = mdb_txn_id(
+			container_of(link, const struct m0_store__txn, stx_link)
+				->stx_txn);
+	m0_mutex_unlock(&env->ste_lock);
+	return ret;
+}
+
 /**
- * Number of free pages that LMDB keeps for reuse; only a reader can list them.
+ * Number of free pages that LMDB can reuse; only a reader can list them.
  */
 static uint64_t free_nr(struct m0_store__env *env)
 {
@@ -112,13 +135,18 @@ static uint64_t free_nr(struct m0_store__env *env)
 	MDB_val     key;
 	MDB_val     value;
 	size_t      pages;
+	size_t      by;
+	uint64_t    oldest = oldest_of(env);
 	uint64_t    nr = 0;
 
 	if (mdb_txn_begin(env->ste_env, NULL, MDB_RDONLY, &txn) != 0)
 		return 0;
 	if (mdb_cursor_open(txn, FREE_TREE, &cursor) == 0) {
 		while (mdb_cursor_get(cursor, &key, &value, MDB_NEXT) == 0) {
+			memcpy(&by, key.mv_data, sizeof by);
 			memcpy(&pages, value.mv_data, sizeof pages);
+			if (by >= oldest)
+				break;
 			nr += pages;
 		}
 		mdb_cursor_close(cursor);
@@ -234,14 +262,24 @@ int m0_store__snapshot_begin(struct m0_store__env  *env,
 			     struct m0_store__txn **ret)
 {
 	struct m0_store__txn *txn;
-	int                   rc;
+	int                   rc = MDB_READERS_FULL;
 
 	if (M0_ALLOC_PTR(txn) == NULL)
 		return -ENOMEM;
 	txn->stx_env = env;
 	txn->stx_reads_only = true;
-	rc = mdb_txn_begin(env->ste_env, NULL, MDB_RDONLY, &txn->stx_txn);
+	m0_list_link_init(&txn->stx_link);
+	m0_mutex_lock(&env->ste_lock);
+	if (env->ste_snapshots_nr < M0_RPC_SNAPSHOTS_MAX)
+		rc = mdb_txn_begin(env->ste_env, NULL, MDB_RDONLY,
+				   &txn->stx_txn);
+	if (rc == 0) {
+		++env->ste_snapshots_nr;
+		m0_list_add_tail(&env->ste_snapshots, &txn->stx_link);
+	}
+	m0_mutex_unlock(&env->ste_lock);
 	if (rc != 0) {
+		m0_list_link_fini(&txn->stx_link);
 		m0_free(txn);
 		return rc_of(rc);
 	}
@@ -251,8 +289,15 @@ int m0_store__snapshot_begin(struct m0_store__env  *env,
 
 void m0_store__snapshot_end(struct m0_store__txn *txn)
 {
+	struct m0_store__env *env = txn->stx_env;
+
 	cursor_close(txn);
+	m0_mutex_lock(&env->ste_lock);
+	m0_list_del(&txn->stx_link);
+	--env->ste_snapshots_nr;
 	mdb_txn_abort(txn->stx_txn);
+	m0_mutex_unlock(&env->ste_lock);
+	m0_list_link_fini(&txn->stx_link);
 	m0_free(txn);
 }
 
@@ -554,6 +599,8 @@ int m0_store__env_open(struct m0_store__env **ret, const char *path,
 		m0_free(env);
 		return rc_of(rc);
 	}
+	m0_mutex_init(&env->ste_lock);
+	m0_list_init(&env->ste_snapshots);
 	rc = mdb_env_set_maxdbs(env->ste_env, 1)
 		     ?: mdb_env_set_maxreaders(env->ste_env,
 					       M0_RPC_SNAPSHOTS_MAX + 2)
@@ -572,7 +619,10 @@ int m0_store__env_open(struct m0_store__env **ret, const char *path,
 void m0_store__env_close(struct m0_store__env *env)
 {
 	M0_PRE(env->ste_depth == 0);
+	M0_PRE(env->ste_snapshots_nr == 0);
 	mdb_env_close(env->ste_env);
+	m0_list_fini(&env->ste_snapshots);
+	m0_mutex_fini(&env->ste_lock);
 	m0_free(env->ste_scratch);
 	m0_free(env);
 }

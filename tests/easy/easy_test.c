@@ -31,6 +31,9 @@ enum {
 	/** Returns what is no error. */
 	OP_ODD,
 	OP_NR,
+	/** Opcodes of the types of items, which peers may send anywhere. */
+	OP_UPDATE_TYPE = 0x65617301,
+	OP_QUERY_TYPE = 0x65617302,
 	MIB = 1 << 20
 };
 
@@ -487,6 +490,119 @@ static void close_ends_calls(void **state)
 
 /* ------------------------------------------------------------------ bounds -- */
 
+/* A raw request of this room, as a peer may write it, to an address. */
+static int raw_ask(struct m0_easy *from, const char *addr, uint32_t type_opcode,
+		   const void *body, size_t nr)
+{
+	struct m0_rpc_machine *machine = m0_easy_machine(from);
+	struct m0_uint128      none = { 0 };
+	struct m0_rpc_conn     conn = { 0 };
+	struct m0_rpc_session  session = { 0 };
+	struct m0_rpc_raw     *raw;
+	int                    rc;
+
+	assert_int_equal(m0_rpc_conn_create(&conn, none, addr, machine, 0,
+					    M0_TIME_NEVER),
+			 0);
+	assert_int_equal(m0_rpc_session_create(&session, &conn, M0_TIME_NEVER),
+			 0);
+	raw = m0_rpc_raw_new(m0_rpc_item_type_lookup(type_opcode), body, nr);
+	raw->rr_item.ri_session = &session;
+	raw->rr_item.ri_stream = type_opcode == OP_UPDATE_TYPE;
+	rc = m0_rpc_post_sync(&raw->rr_item);
+	m0_rpc_item_put(&raw->rr_item);
+	(void)m0_rpc_session_destroy(&session, M0_TIME_NEVER);
+	(void)m0_rpc_conn_destroy(&conn, M0_TIME_NEVER);
+	return rc;
+}
+
+/* To RPC machines that are no service, too, among them that of a client. */
+static void strangers_get_errors(void **state)
+{
+	static const uint8_t body[16] = { OP_GET };
+	static const uint8_t lies[16] = { OP_GET, 0, 0, 0, 0, 0, 9, 0, 100 };
+	/* Opcode 99, one descriptor of 100 bytes. */
+	static const uint8_t  desc[40] = { 99,  0,          0,        0,
+					   0,   0,          1,        0,
+					   100, [16] = 100, [24] = 4, [32] = 1 };
+	struct m0_rpc_machine plain;
+	char                  addr[M0_RPC_ADDR_MAX];
+
+	(void)state;
+	snprintf(addr, sizeof addr, "%s", m0_easy_addr(service));
+	assert_int_equal(raw_ask(client, addr, OP_QUERY_TYPE, body, 3),
+			 -EPROTO);
+	assert_int_equal(raw_ask(client, addr, OP_QUERY_TYPE, lies, 16),
+			 -EPROTO);
+	assert_int_equal(raw_ask(client, addr, OP_UPDATE_TYPE, lies, 16),
+			 -EPROTO);
+	assert_int_equal(raw_ask(client, addr, OP_QUERY_TYPE, desc, 40),
+			 -ENOSYS);
+	assert_int_equal(raw_ask(client, addr, OP_UPDATE_TYPE, desc, 40),
+			 -ENOSYS);
+	assert_int_equal(raw_ask(service, m0_easy_addr(client), OP_QUERY_TYPE,
+				 body, 16),
+			 -ENOSYS);
+	assert_int_equal(m0_rpc_machine_init(
+				 &plain, m0_easy_machine(service)->rm_dom, NULL,
+				 NULL, NULL, M0_BUFFER_ANY_COLOUR, 0, 0),
+			 0);
+	snprintf(addr, sizeof addr, "%s", m0_rpc_machine_addr(&plain));
+	assert_int_equal(raw_ask(client, addr, OP_QUERY_TYPE, body, 16),
+			 -EOPNOTSUPP);
+	assert_int_equal(raw_ask(client, addr, OP_UPDATE_TYPE, body, 16),
+			 -EOPNOTSUPP);
+	m0_rpc_machine_fini(&plain);
+}
+
+/* Queries of each size around the limit end with 0 or are refused at once. */
+static void limit_of_a_query_is_sharp(void **state)
+{
+	uint8_t *data = pattern(1 << 17);
+	unsigned nr;
+	int      rc;
+
+	(void)state;
+	for (nr = (1 << 17) - 700; nr < 1 << 17; ++nr) {
+		struct m0_easy_call call = call_of(OP_ODD, "key");
+
+		call.ec_data = (struct m0_rpc_slice){ data, nr };
+		rc = m0_easy_begin(client, &call);
+		if (rc == 0)
+			assert_int_equal(m0_easy_wait(&call, M0_TIME_NEVER),
+					 -EPROTO);
+		else
+			assert_int_equal(rc, -EMSGSIZE);
+	}
+	free(data);
+}
+
+/* Cancels meet transfers at any moment. */
+static void cancels_meet_transfers(void **state)
+{
+	struct m0_easy_call call = call_of(OP_GET, "key");
+	uint8_t            *data = pattern(3 * MIB);
+	int                 i;
+	int                 rc;
+
+	(void)state;
+	assert_int_equal(put_all("key", data, 3 * MIB), 0);
+	for (i = 0; i < 200; ++i) {
+		assert_int_equal(m0_easy_begin(client, &call), 0);
+		(void)m0_semaphore_timeddown(
+			&held,
+			m0_time_add(m0_time_now(),
+				    (m0_time_t)i * 20 * M0_TIME_ONE_USEC));
+		m0_easy_cancel(client, &call);
+		rc = m0_easy_wait(&call, M0_TIME_NEVER);
+		assert_true(M0_IN(rc, (0, -ECANCELED)));
+		if (rc == 0)
+			m0_free(call.ec_out);
+		call.ec_out = NULL;
+	}
+	free(data);
+}
+
 /* Two updates that do not fit together wait for each other. */
 static void memory_is_bounded(void **state)
 {
@@ -586,6 +702,9 @@ static const struct CMUnitTest cases[] = {
 	CASE(ends_are_waited_for),
 	CASE(calls_end_in_time_and_when_cancelled),
 	CASE(close_ends_calls),
+	CASE(strangers_get_errors),
+	CASE(limit_of_a_query_is_sharp),
+	CASE(cancels_meet_transfers),
 	cmocka_unit_test(memory_is_bounded),
 	cmocka_unit_test(durable_service_forgets_nothing),
 	cmocka_unit_test(wrong_configurations_are_named),

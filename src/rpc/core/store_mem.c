@@ -224,10 +224,14 @@ static void tx_end(struct store *store, bool commit)
 		store->sms_bytes = store->sms_bytes_before;
 }
 
+static void mem_step(struct m0_rpc_store *store);
+
+/* Jobs that came meanwhile found the store taken: nobody else runs them. */
 static int mem_commit(struct m0_rpc_tx *tx)
 {
 	tx_end(store_of(tx), true);
 	leave(store_of(tx));
+	mem_step(tx->tx_store);
 	return 0;
 }
 
@@ -235,6 +239,7 @@ static void mem_abort(struct m0_rpc_tx *tx)
 {
 	tx_end(store_of(tx), false);
 	leave(store_of(tx));
+	mem_step(tx->tx_store);
 }
 
 static int mem_get(struct m0_rpc_tx *tx, struct m0_rpc_slice key,
