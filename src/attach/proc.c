@@ -406,7 +406,7 @@ static int pidfd_of(const struct m0_attach__proc *proc)
 	return (int)syscall(SYS_pidfd_open, (pid_t)proc->apr_creds.scr_pid, 0);
 }
 
-/* @return 0, or a negative errno with a reason: who has connected may not attach. */
+/* @return 0, or a negative errno with a reason: the process that has connected may not attach. */
 static int admit(const struct m0_attach_server *server, int sock,
 		 struct m0_shared_creds *creds, struct m0_serve_cfg *rights,
 		 char why[M0_ATTACH_WHY_BYTES])

@@ -75,7 +75,7 @@ void m0_attach__proc_fini(struct m0_attach__proc *proc);
 int m0_attach__grant(const struct m0_attach_policy *policy,
 		     const struct m0_shared_cfg *want, struct m0_serve_cfg *ret,
 		     char why[M0_ATTACH_WHY_BYTES]);
-/** Credentials of who has connected. @return how many further groups */
+/** Credentials of the process that has connected. @return how many further groups */
 unsigned m0_attach__creds(int sock, struct m0_shared_creds *ret,
 			  uint32_t *groups, unsigned groups_max);
 

@@ -483,7 +483,7 @@ static int whole_try(struct m0_lnet *lnet, void *addr, size_t bytes)
 		m0_mutex_unlock(&lnet->fro_lock);
 		return region_register(lnet, mem, epoch);
 	}
-	/* The node of another process was told by who shares the memory. */
+	/* The node of another process was told by the process that shares the memory. */
 	if (used == mem && lnet->fro_node == NULL) {
 		m0_mutex_unlock(&lnet->fro_lock);
 		return 0;

@@ -124,8 +124,8 @@ static bool round_do(struct m0_lnet *lnet, m0_time_t now)
 }
 
 /*
- * Only what was asked for leaves: what comes of it is told by the next step, so
- * that nobody who waits for a message waits for that, too.
+ * Send what was posted, and no more. The next step reports the outcome, so that
+ * messages do not wait for callbacks.
  */
 static m0_time_t push_do(struct m0_lnet *lnet)
 {

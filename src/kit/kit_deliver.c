@@ -27,9 +27,9 @@ static m0_time_t event_time(const struct kit_buf *kb, m0_time_t now)
 }
 
 /*
- * After the last event of a poll, what callbacks have asked for leaves before the
- * run ends: who waits for an answer need not wait for that. Not so with bulk,
- * which begins as it ends, and a rider, who speaks then: all leaves together.
+ * After the last event of a poll, messages that callbacks have added leave before
+ * the run ends, so that a peer that waits for one need not wait for that. Bulk
+ * begins when the run ends, and a rider sends then: there all leaves together.
  */
 static bool pushes(const struct m0_net_kit_machine *m)
 {

@@ -63,7 +63,7 @@ struct m0_lnet__hooks {
 };
 
 /** The log of protocol errors. */
-struct m0_lnet__grumbles {
+struct m0_lnet__drop_log {
 	/** Time when an error may be logged again, and the number of errors not
 	 * logged since. */
 	m0_time_t lgr_at;

@@ -243,7 +243,7 @@ struct m0_lnet_engine {
 	struct m0_list le_mds;
 	/** Number of these. */
 	uint64_t                 le_busy_nr;
-	struct m0_lnet__grumbles le_grumbles;
+	struct m0_lnet__drop_log le_drop_log;
 	bool                     le_shutdown;
 	struct m0_lnet_stats     le_stats;
 	/** State of ping.c: the information of this node, and the MDs that

@@ -2,7 +2,7 @@
 /*
  * The life of the selftest at a node: buffers for requests, the runner, the inbox.
  * The runner ends requests whose last MD has ended or whose time is over, so that
- * nothing is ended on the stack of who began it.
+ * nothing is ended on the stack of the function that began it.
  */
 #include <string.h>
 

@@ -141,7 +141,7 @@ static void parts_unlink(struct st_rpc *rpc)
 
 /* -- the end --------------------------------------------------------------- */
 
-/** Not on the stack of who began it: the runner ends it. */
+/** Not on the stack of the function that began it: the runner ends it. */
 static void ended_post(struct st_rpc *rpc)
 {
 	if (m0_list_link_is_in(&rpc->sqr_wait_link))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
- * Portals and numbers of transfer machines: which of them a process may use, and who has
- * them. A number belongs to one process of those that a daemon serves. While a portal has a
+ * Portals and numbers of transfer machines: which of them a process may use, and which
+ * process has them. A number belongs to one process of those that a daemon serves. While a portal has a
  * number that is not free, each ME on it must be for one number, and that number claimed by
  * the process of the ME; and a process cannot claim a number while another one has an ME that
  * was attached before. So no ME of a process can match a message for the number of another

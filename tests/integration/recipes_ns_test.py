@@ -20,6 +20,8 @@ PLACES = {
                    'server': [3]},
     'rails': {'client': [0, 1], 'server': [0, 1]},
     'firewall': ROUTERS,
+    'asymmetric': {**ROUTERS, 'r2': [0, 1]},
+    'IPv6': ROUTERS,
 }
 
 
@@ -60,6 +62,9 @@ class Recipes(node_ns_test.Case):
                             'up')
                 self.within(host, IP, 'addr', 'add',
                             f'10.98.{n}.{NUMBERS[name]}/24', 'dev', f'eth{i}')
+                self.within(host, IP, 'addr', 'add',
+                            f'fd00:98:{n}::{NUMBERS[name]}/64', 'dev',
+                            f'eth{i}', 'nodad')
                 self.within(host, IP, 'link', 'set', f'eth{i}', 'up')
 
     def environment(self, name):
@@ -134,6 +139,13 @@ class Recipes(node_ns_test.Case):
 
     def test_firewall(self):
         self.assertEqual(len(self.follow('firewall')), 2)
+
+    def test_asymmetric(self):
+        *_, told, _ = self.follow('asymmetric')
+        self.assertIn('drop_asym_route: 1', told)
+
+    def test_ipv6(self):
+        self.assertEqual(len(self.follow('IPv6')), 2)
 
     def test_no_recipe_is_left_out(self):
         self.assertEqual(sorted(recipes()), sorted(PLACES))

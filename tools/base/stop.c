@@ -83,7 +83,7 @@ int stop_init(void)
 	if (fd < 0)
 		return -errno;
 	stop_fd = fd;
-	/* Not SA_RESTART: who waits for something is to look here. */
+	/* Not SA_RESTART: a call that waits returns, and its caller looks here. */
 	for (i = 0; i < ARRAY_SIZE(numbers); ++i) {
 		if (numbers[i] != SIGHUP || !stop_hangup_is_ignored())
 			(void)sigaction(numbers[i], &action, NULL);

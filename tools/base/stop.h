@@ -15,7 +15,7 @@
  * @return the descriptor, or a negative errno.
  */
 int stop_init(void);
-/** By who has started us. */
+/** By the process that has started us. */
 bool stop_hangup_is_ignored(void);
 /**
  * Before stop_init(): SIGHUP does not end a service. A service manager or a

@@ -12,7 +12,7 @@ enum {
 };
 /** How long the last words of a copy are waited for, ns. */
 #define COPY_BYE_NS M0_TIME_ONE_SECOND
-/** Least time that a peer who is there may do nothing, ns (tpo_idle_ns). */
+/** Least time that a peer that is there may do nothing, ns (tpo_idle_ns). */
 #define COPY_IDLE_NS (10 * M0_TIME_ONE_SECOND)
 
 /** Callbacks by which a role handles messages. */

@@ -162,7 +162,7 @@ int  lst_session_open(struct lst_session *session, struct lst_args *args,
 		      const char *key);
 void lst_session_close(struct lst_session *session);
 /**
- * Makes the calls of `nr` nodes and notes who has answered. `msgs` has a request
+ * Makes the calls of `nr` nodes and notes which have answered. `msgs` has a request
  * for each; `*calls` gets the calls with their replies, which the caller frees.
  * @return -ENOMEM, or the number of nodes that have not answered with status 0.
  */

@@ -94,7 +94,7 @@ int tool_port_open(struct tool_port *port, const char *name,
 		   uint32_t msgs_nr, int done_fd);
 /** Starts the role's thread. */
 int tool_port_run(struct tool_port *port, void (*func)(struct tool_port *));
-/** The last call of the role's thread: tells who waits at tpo_done_fd. */
+/** The last call of the role's thread: wakes the thread that waits at tpo_done_fd. */
 void tool_port_finish(struct tool_port *port);
 /** Waits for the role's thread, then stops the machine. */
 void tool_port_stop(struct tool_port *port);

@@ -13,7 +13,7 @@
 
 #define ANY_OWNER ((uid_t)-1)
 
-/* A directory of `owner` to which nobody writes who is in `foreign`. */
+/* A directory of `owner`; the classes of users in `foreign` must not write to it. */
 static int dir_check(const char *dir, uid_t owner, mode_t foreign,
 		     struct tool_fail *fail)
 {

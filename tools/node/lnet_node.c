@@ -356,7 +356,7 @@ static void router_stop(struct lnet_node *node)
 		turn(node, m0_time_add(m0_time_now(), DRAIN_TICK));
 }
 
-/* Nobody new is served; who waits is answered, with what has become of it. */
+/* Serve no new requests; answer those that wait with their outcome. */
 static void node_stop(struct lnet_node *node)
 {
 	struct m0_lnet_info *info = NULL;

@@ -43,8 +43,8 @@ void probe_set_fini(struct probe_set *set);
 void probe_set_start(struct probe_set *set, struct m0_lnet *lnet);
 /**
  * Prints what became of them: answers to `out`, failures to `err`; JSON has both,
- * in `out`. To `err` also who has asked, if the request wants it or it is not
- * what the caller may think.
+ * in `out`. `err` gets the NID that asked, too, if the request wants it or it is not
+ * the one that the caller expects.
  * @return the exit code.
  */
 int probe_set_print(const struct probe_set *set, FILE *out, FILE *err);

@@ -281,7 +281,7 @@ static void lane_settle(struct obj_lane *lane)
 }
 
 /* All that have ended. The semaphore is up once for each time that there were
- * none, and nobody who is to raise it still is overtaken. */
+ * none, and no thread that is still to raise it is overtaken. */
 static void done_take(struct obj_lanes *lanes)
 {
 	m0_mutex_lock(&lanes->os_lock);

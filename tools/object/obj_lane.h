@@ -20,7 +20,7 @@ struct obj_lanes;
 
 struct obj_lane {
 	struct obj_lanes *ol_lanes;
-	/** Set by who asks; what `ol_req` points to lives until the end. */
+	/** Set by the caller; what `ol_req` points to lives until the end. */
 	enum obj_op    ol_op;
 	struct obj_req ol_req;
 	void          *ol_owner;

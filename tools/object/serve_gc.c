@@ -270,8 +270,8 @@ void serve_gc_crowded(struct server *sv)
 	serve_gc_due(sv);
 }
 
-/* Noted when it is done, so that it is not left out by who comes after a service
- * that ended before. A volatile one has not the files that it is about. */
+/* Noted when it is done, so that the next service does it if this one ends
+ * before. A volatile one has not the files that it is about. */
 static int reboot_mend(struct server *sv)
 {
 	int rc = 0;

@@ -297,8 +297,9 @@ void m0_sock__conn_free(struct m0_sock_conn *conn)
 /* -- from the room below --------------------------------------------------- */
 
 /*
- * A peer that closes without a word has taken the call: who is not there
- * refuses it. It may have done so before we were told that it had.
+ * A peer that closes without sending anything has accepted the connection: one
+ * that is not there refuses it. The close may arrive before the report that the
+ * connection was made.
  */
 static bool is_turned_away(const struct m0_sock_conn *conn, int status)
 {

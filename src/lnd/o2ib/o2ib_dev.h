@@ -23,7 +23,7 @@
  * about a QP is made after the call that ended it.
  *
  * A QP of odo_accept that never gets up (no RTU of the peer) ends by odu_broken
- * and odu_over, or by odo_break of the user, who has a time-out for it.
+ * and odu_over, or by odo_break of the user, which has a time-out for it.
  *
  * odu_over is the proof that the hardware is done with our memory: the QP is in
  * its error state (or does not exist any more) and all completions have been

@@ -325,7 +325,7 @@ static void accept_one(struct m0_tcp_listener *listener)
 	} else if (errno == EAGAIN) {
 		m0_list_del(&listener->tcl_callers);
 	}
-	/* Other errors are those of one caller, who is gone. */
+	/* Other errors are those of one caller, which is gone. */
 }
 
 void m0_tcp__accept(struct m0_tcp_io *io)

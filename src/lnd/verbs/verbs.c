@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * A pass takes completions without a system call. Descriptors (connection and device
- * events, and completions for who sleeps) are asked by the loop, which a node that
- * is polled does once in ASK_NS.
+ * events, and completions while the node sleeps) are read by the loop, which a node
+ * that is polled runs once in ASK_NS.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -23,26 +23,26 @@ struct coming {
 /* ------------------------------------------------------- what goes wrong -- */
 
 enum {
-	GRUMBLE_EVERY_NS = 1000000000
+	DROP_LOG_EVERY_NS = 1000000000
 };
 
 /* Logs at most one line a second, so that peers cannot fill the log. */
-static void grumble(struct m0_lnet_engine *eng, const struct m0_lnd_rx *rx,
-		    const char *why)
+static void drop_log(struct m0_lnet_engine *eng, const struct m0_lnd_rx *rx,
+		     const char *why)
 {
 	char nid[M0_LNET_NIDSTR_SIZE];
 
-	if (eng->le_now < eng->le_grumbles.lgr_at) {
-		++eng->le_grumbles.lgr_nr;
+	if (eng->le_now < eng->le_drop_log.lgr_at) {
+		++eng->le_drop_log.lgr_nr;
 		return;
 	}
 	m0_log(M0_LOG_WARN,
 	       "lnet: %s breaks the protocol: %s; its connection is closed "
 	       "(%" PRIu64 " more since the last such line)",
 	       m0_lnet_nid_print(&rx->lr_nid, nid, sizeof nid), why,
-	       eng->le_grumbles.lgr_nr);
-	eng->le_grumbles.lgr_at = m0_time_add(eng->le_now, GRUMBLE_EVERY_NS);
-	eng->le_grumbles.lgr_nr = 0;
+	       eng->le_drop_log.lgr_nr);
+	eng->le_drop_log.lgr_at = m0_time_add(eng->le_now, DROP_LOG_EVERY_NS);
+	eng->le_drop_log.lgr_nr = 0;
 }
 
 static int refuse(const struct coming *in, const char *why)
@@ -51,7 +51,7 @@ static int refuse(const struct coming *in, const char *why)
 
 	++stats->ls_proto_errors;
 	++stats->ls_errors;
-	grumble(in->cmi_eng, in->cmi_rx, why);
+	drop_log(in->cmi_eng, in->cmi_rx, why);
 	return -EPROTO;
 }
 
@@ -523,7 +523,7 @@ static __attribute__((__noinline__)) int forward_in(struct coming *in)
 	const char            *why;
 	int                    rc;
 
-	/* Without routing nobody who sends such messages is remembered. */
+	/* Without routing, senders of such messages are not remembered. */
 	if (m0_lnet__router(eng)->lrr_state == M0_LNET_ROUTING_OFF)
 		return drop(in, &eng->le_stats.ls_drop_not_ours,
 			    "routing is off");

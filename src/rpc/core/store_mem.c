@@ -6,7 +6,7 @@
  * the end.
  *
  * No lock of the system's: jobs come by a lock-free stack; the thread that steps takes
- * the store if it is free, and if it is not, who has it does the work. Only
+ * the store if it is free, and if it is not, the thread that has it does the work. Only
  * begin waits for its turn, by spinning: transactions are short.
  */
 #include "m0/rpc_store.h"

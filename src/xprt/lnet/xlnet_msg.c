@@ -5,7 +5,7 @@
  * the buffers were added, and one whose rest is too small for a message passes
  * it on.
  *
- * hdr_data of a message says who sends: its machine's number, above it the
+ * hdr_data of a message names the sender: its machine's number, above it the
  * portal. The NID is in the header.
  */
 #include "xprt/lnet/xlnet_internal.h"

@@ -174,7 +174,7 @@ struct sr_passive {
 /** A buffer's own part. */
 struct sr_buf {
 	/** The add whose operation waits for an answer: of one that has ended
-	 * it may stay. Under ntm_mutex, or by who has claimed it. */
+	 * it may stay. Under ntm_mutex, or by the thread that claimed it. */
 	uint64_t          sb_waits;
 	struct sr_passive sb_passive;
 };

@@ -103,8 +103,8 @@ int m0_sunrpc__node_listen(struct sr_ep *ep)
 }
 
 /*
- * Closed at once, so that the address is free; who is told of it by the loop
- * meanwhile finds that it has gone.
+ * Close the listener at once, so that the address is free. If the loop reports an
+ * event of it meanwhile, the handler finds it closed.
  */
 void m0_sunrpc__node_unlisten(void)
 {
