@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../lib/older.h"
 #include "lnet_duo.h"
 #include "m0/lnet.h"
 
@@ -294,7 +295,7 @@ static void node_open(struct bench_duo *d, unsigned at)
 	cfg.lc_accept = M0_LNET_ACCEPT_ALL;
 	cfg.lc_src_port_max = 0;
 	cfg.lc_src_port_min = 0;
-	cfg.lc_same_host = same_host;
+	BENCH_LNET_SET(&cfg, lc_same_host, same_host);
 	cfg.lc_inline = d->d_drive != BENCH_THREADS;
 	cfg.lc_spin_ns = (int64_t)(bench_opt.o_spin_ns < SPIN_MAX_NS
 					   ? bench_opt.o_spin_ns

@@ -4,9 +4,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "m0/lnet_daemon.h"
 #include "m0/lnet_run.h"
 #include "m0/xlnet.h"
+#include "../lib/older.h"
 #include "net_m0.h"
 
 enum {
@@ -44,7 +44,7 @@ static struct m0_lnet *lnet_open(const struct net_m0 *m, int side, bool attach)
 
 	m0_lnet_cfg_default(&cfg);
 	if (attach) {
-		snprintf(cfg.lc_attach, sizeof(cfg.lc_attach), "%s", m->m_path);
+		BENCH_LNET_TEXT(&cfg, lc_attach, m->m_path);
 	} else {
 		snprintf(text, sizeof(text), "tcp(127.0.0.%d)", 1 + side);
 		must(m0_lnet_cfg_networks(&cfg, text, why), why);
@@ -56,8 +56,9 @@ static struct m0_lnet *lnet_open(const struct net_m0 *m, int side, bool attach)
 	/* As many as an application may have queued: a window of the sender. */
 	cfg.lc_peer_credits = PEER_CREDITS;
 	cfg.lc_inline = m->m_polled;
-	cfg.lc_same_host = net_m0_is_near(m);
-	cfg.lc_lanes = strcmp(m->m_xprt, "lanes") == 0 ? LANES_NR : 0;
+	BENCH_LNET_SET(&cfg, lc_same_host, net_m0_is_near(m));
+	BENCH_LNET_SET(&cfg, lc_lanes,
+		       strcmp(m->m_xprt, "lanes") == 0 ? LANES_NR : 0);
 	cfg.lc_spin_ns = (int64_t)(bench_opt.o_spin_ns < SPIN_MAX_NS
 					   ? bench_opt.o_spin_ns
 					   : SPIN_MAX_NS);
