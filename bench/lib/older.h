@@ -28,8 +28,8 @@
 
 struct m0_lnet_daemon;
 
-static inline int m0_lnet_cfg_routes(struct m0_lnet_cfg *cfg, const char *routes,
-				     char *why)
+static inline int m0_lnet_cfg_routes(struct m0_lnet_cfg *cfg,
+				     const char *routes, char *why)
 {
 	(void)cfg;
 	(void)routes;

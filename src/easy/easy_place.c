@@ -223,6 +223,7 @@ static int node_take(struct easy_node **ret, const struct text *text, char *why)
 	} else {
 		node->eno_port = text->txt_port;
 		node->eno_users_nr = 1;
+		m0_list_link_init(&node->eno_link);
 		strcpy(node->eno_networks, text->txt_networks);
 		rc = node_open(node, text, why);
 		if (rc == 0)
@@ -240,6 +241,7 @@ static void node_put(struct easy_node *node)
 	m0_mutex_lock(&nodes_lock);
 	if (--node->eno_users_nr == 0) {
 		m0_list_del(&node->eno_link);
+		m0_list_link_fini(&node->eno_link);
 		(void)m0_net_lnet_unuse(node->eno_lnet);
 		m0_lnet_close(node->eno_lnet);
 		m0_free(node);

@@ -209,9 +209,12 @@ static struct m0_easy_call call_of(uint32_t opcode, const char *key)
 static int put_all(const char *key, const void *data, size_t nr)
 {
 	struct m0_easy_call call = call_of(OP_PUT, key);
+	int                 rc;
 
 	call.ec_data = (struct m0_rpc_slice){ data, nr };
-	return m0_easy_call(client, &call);
+	rc = m0_easy_call(client, &call);
+	m0_free(call.ec_out);
+	return rc;
 }
 
 static uint64_t add_one(const char *key, uint64_t nr)
