@@ -255,7 +255,8 @@ static const char *region_recalled(struct m0_tcp_stream      *stream,
 	struct m0_near_maps *maps = near->nea_maps;
 	struct near_map     *map;
 
-	if (near->nea_word_fd >= 0 || maps == NULL || word->nwo_bytes != 0)
+	/* A descriptor that is here belongs to a word behind this one, if any. */
+	if (maps == NULL || word->nwo_bytes != 0)
 		return "a region is recalled in a wrong way";
 	map = &maps->nmz_map[word->nwo_nr % SLOTS_NR];
 	if (map->nmp_nr != word->nwo_nr || word->nwo_nr == 0)

@@ -511,6 +511,32 @@ static void end_withdraws_offers(void **state)
 	fake_close();
 }
 
+/* One read may bring a recall and, behind it, what a descriptor belongs to. */
+static void recall_may_stand_before_a_lend(void **state)
+{
+	const struct word recall = { .w_type = RECALL, .w_nr = 1 };
+	const struct word lend = { .w_type = LEND, .w_nr = 2, .w_bytes = 4096 };
+	struct foe        foe;
+	void             *memory;
+	int               fd = memory_make(4096, &memory);
+
+	(void)state;
+	fake_open("127.0.0.1", &near_cfg);
+	foe_open(&foe);
+	foe_lend(&foe, 1);
+	word_send(&foe, &recall, -1);
+	word_send(&foe, &lend, fd);
+	fake_until(state_of(&foe, 2) == state_is(2, M0_PIPE_REGION_MAPPED));
+	assert_int_equal(state_of(&foe, 1),
+			 state_is(1, M0_PIPE_REGION_DROPPED));
+	assert_int_equal(foe.f_conn->fc_status, FAKE_OPEN);
+	foe_leave(&foe);
+	fake_until(foe.f_conn->fc_broken_nr == 1);
+	(void)close(fd);
+	m0_os_shm_unmap(memory, 4096);
+	fake_close();
+}
+
 /* A region beyond the bounds is refused, and that is no violation. */
 static void too_much_is_refused(void **state)
 {
@@ -634,6 +660,7 @@ int main(void)
 		cmocka_unit_test(wrong_offers_end_the_stream),
 		cmocka_unit_test(recall_under_way_ends_the_stream),
 		cmocka_unit_test(end_withdraws_offers),
+		cmocka_unit_test(recall_may_stand_before_a_lend),
 		cmocka_unit_test(too_much_is_refused),
 		cmocka_unit_test(borrower_cannot_write),
 	};
