@@ -6,8 +6,8 @@
  * for; while the engine sends, cancels, puts off and answers, the device completes
  * or fails, and time passes.
  *
- * Whatever the peer sends, each message of the engine ends exactly once, and no memory
- * stays offered.
+ * The target demands that each message of the engine ends exactly once, and that no
+ * memory stays offered.
  */
 #include "lib/fuzz.h"
 #include "lib/o2ib_rig.h"

@@ -6,8 +6,8 @@
  * connections, dialled by him or by the node, while the node's application puts,
  * gets, pings and changes its mind, and time passes.
  *
- * Whatever the peer sends, everything queued completes exactly once, in bounded time,
- * and nothing is left.
+ * The target demands that each operation completes exactly once, in bounded time,
+ * and that nothing is left.
  */
 #include <stdio.h>
 

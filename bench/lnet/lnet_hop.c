@@ -12,6 +12,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "../lib/older.h"
 #include "lnet_duo.h"
 #include "../lib/raw_end.h"
 #include "m0/lnet.h"
@@ -19,33 +20,6 @@
 enum {
 	ARGS_MAX = 12
 };
-
-/* bench/against builds these programs with libraries from before routes, too: no
- * row that it compares has a router. */
-#if __has_include("m0/lnet_route.h")
-static void routing_on(struct m0_lnet_cfg *cfg)
-{
-	cfg->lc_routing.lgc_on = true;
-}
-
-static void routing_set(struct m0_lnet_cfg *cfg, unsigned switches)
-{
-	cfg->lc_routing.lgc_cut_through = (switches & BENCH_ROUTER_CUT) != 0;
-	cfg->lc_routing.lgc_splice = (switches & BENCH_ROUTER_SPLICE) != 0;
-}
-#else
-static void routing_on(struct m0_lnet_cfg *cfg)
-{
-	(void)cfg;
-	bench_die("router: this library has none");
-}
-
-static void routing_set(struct m0_lnet_cfg *cfg, unsigned switches)
-{
-	(void)switches;
-	routing_on(cfg);
-}
-#endif
 
 /** Starts this program with the arguments; it says a byte once it is ready. */
 static void start(char *const args[])
@@ -114,7 +88,7 @@ struct m0_lnet *bench_router_open(struct m0_lnet_cfg *cfg, unsigned serial,
 	cfg->lc_accept = M0_LNET_ACCEPT_ALL;
 	cfg->lc_src_port_max = 0;
 	cfg->lc_src_port_min = 0;
-	routing_on(cfg);
+	BENCH_LNET_SET(cfg, lc_routing.lgc_on, true);
 	if (m0_lnet_open(&lnet, cfg, why) != 0)
 		bench_die("router: %s", why);
 	return lnet;
@@ -128,7 +102,10 @@ static void router(char **argv)
 	m0_lnet_cfg_default(&cfg);
 	cfg.lc_port = (uint16_t)atoi(argv[4]);
 	cfg.lc_spin_ns = strtoll(argv[5], NULL, 0);
-	routing_set(&cfg, switches);
+	BENCH_LNET_SET(&cfg, lc_routing.lgc_cut_through,
+		       (switches & BENCH_ROUTER_CUT) != 0);
+	BENCH_LNET_SET(&cfg, lc_routing.lgc_splice,
+		       (switches & BENCH_ROUTER_SPLICE) != 0);
 	(void)bench_router_open(&cfg, (unsigned)atoi(argv[2]),
 				(unsigned)atoi(argv[3]));
 	ready();

@@ -9,8 +9,8 @@
  *    the middle of it. The library sends it again until its time-out, and moves
  *    its data anew if that was cut.
  *  - A *query* reads a snapshot of the store, beside updates and other queries.
- *    It is executed at least once; its result has any size and comes in one
- *    round trip.
+ *    It is executed at least once. Its result may have any size up to the limit,
+ *    and needs one round trip.
  *
  * examples/kv_server.c and examples/kv_client.c are a store of values with a
  * durable service; docs/easy.md explains them.
@@ -24,7 +24,8 @@
  * ADDRESS is, for a client, that of the service, which it must have: a NID, or
  * NID:12345:PORTAL:NUMBER, for example lnet:tcp(eth0):10.0.0.1@tcp. For a
  * service it is 12345:PORTAL:NUMBER, by default 12345:40:1. PORT is the TCP port
- * of all nodes of the network, by default $M0_LNET_PORT or 988. Services and
+ * of all nodes of the network, by default $M0_LNET_PORT or 988. The other variables
+ * of m0/xlnet.h apply, too, but for $M0_LNET_ACCEPT the default is "all". Services and
  * clients of one process with equal networks and port share a node.
  *
  * Threads. Any thread may make the calls. Handlers of updates run one at a time

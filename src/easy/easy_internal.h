@@ -2,7 +2,7 @@
 /**
  * Declarations of the room: easy.c opens and closes; easy_place.c finds domain
  * and address of a place; easy_wire.c has the bodies of requests and replies;
- * easy_serve.c executes, easy_call.c calls; easy_again.c calls once more.
+ * easy_serve.c executes, easy_call.c calls, and calls again.
  */
 #ifndef M0_SRC_EASY_EASY_INTERNAL_H
 #define M0_SRC_EASY_EASY_INTERNAL_H

@@ -8,10 +8,10 @@
 #include "m0/lnet_info.h"
 #include "m0/mem.h"
 #include "m0/xlnet.h"
+#include "xprt/lnet/xlnet_env.h"
 
 enum {
-	NETWORKS_MAX = 512,
-	PEER_CREDITS = 64
+	NETWORKS_MAX = 512
 };
 
 /** A node that places with equal networks and port share. Under nodes_lock. */
@@ -78,8 +78,7 @@ static size_t networks_nr(const char *text)
 	return nr;
 }
 
-static int number_take(uint16_t *ret, const char **text, char *why,
-		       const char *what)
+static int port_take(uint16_t *ret, const char **text, char *why)
 {
 	const char *at = *text;
 	uint32_t    nr = 0;
@@ -90,11 +89,30 @@ static int number_take(uint16_t *ret, const char **text, char *why,
 	    !M0_IN(*at, ('\0', ':')))
 		return wrong(
 			why, -EINVAL,
-			"%s \"%.64s\": a TCP port from 1 to 65535 is accepted",
-			what, *text);
+			"port \"%.64s\": a TCP port from 1 to 65535 is accepted",
+			*text);
 	*ret = (uint16_t)nr;
 	*text = at;
 	return 0;
+}
+
+/* Does an address stand where networks may stand, too? These begin with a letter,
+ * and are no NID. */
+static bool is_addr(const char *text)
+{
+	char               copy[M0_LNET_NIDSTR_SIZE];
+	const char        *at = strchr(text, '@');
+	size_t             nr = at == NULL ? 0 : (size_t)(at - text);
+	struct m0_lnet_nid nid;
+
+	if (*text >= '0' && *text <= '9')
+		return true;
+	nr += at == NULL ? 0 : strcspn(at, ":");
+	if (nr == 0 || nr >= sizeof copy)
+		return false;
+	memcpy(copy, text, nr);
+	copy[nr] = 0;
+	return m0_lnet_nid_parse(&nid, copy) == 0;
 }
 
 static int lnet_take(struct text *ret, const char *text, char *why)
@@ -102,7 +120,7 @@ static int lnet_take(struct text *ret, const char *text, char *why)
 	size_t nr;
 	int    rc = 0;
 
-	if (*text == ':') {
+	if (*text == ':' && !is_addr(text + 1)) {
 		++text;
 		nr = networks_nr(text);
 		if (nr >= sizeof ret->txt_networks)
@@ -114,7 +132,7 @@ static int lnet_take(struct text *ret, const char *text, char *why)
 	}
 	if (*text == '/') {
 		++text;
-		rc = number_take(&ret->txt_port, &text, why, "port");
+		rc = port_take(&ret->txt_port, &text, why);
 	}
 	if (rc == 0 && *text == ':')
 		rc = addr_take(ret, text + 1, why);
@@ -142,38 +160,24 @@ static int text_parse(struct text *ret, const char *text, char *why)
 
 static int env_take(struct text *text, char *why)
 {
-	const char *port = m0_os_env("M0_LNET_PORT");
 	const char *nets = m0_os_env("M0_LNET");
 
-	if (text->txt_networks[0] == 0 && nets != NULL) {
-		if (strlen(nets) >= sizeof text->txt_networks)
-			return wrong(why, -EINVAL,
-				     "$M0_LNET is longer than %d bytes",
-				     NETWORKS_MAX - 1);
-		strcpy(text->txt_networks, nets);
-	}
-	return text->txt_port != 0 || port == NULL || *port == 0
-		       ? 0
-		       : number_take(&text->txt_port, &port, why,
-				     "$M0_LNET_PORT");
+	if (text->txt_networks[0] != 0 || nets == NULL)
+		return 0;
+	if (strlen(nets) >= sizeof text->txt_networks)
+		return wrong(why, -EINVAL, "$M0_LNET is longer than %d bytes",
+			     NETWORKS_MAX - 1);
+	strcpy(text->txt_networks, nets);
+	return 0;
 }
 
+/* From any port, unless the environment says otherwise: nobody needs a privilege. */
 static int cfg_make(struct m0_lnet_cfg *cfg, const struct text *text, char *why)
 {
-	const char *nets = text->txt_networks;
-	bool        attaches = strncmp(nets, "attach", 6) == 0 &&
-			M0_IN(nets[6], ('\0', ':'));
-
-	m0_lnet_cfg_default(cfg);
-	cfg->lc_peer_credits = PEER_CREDITS;
-	/* From any port, so that nobody needs a privilege. */
-	cfg->lc_accept = M0_LNET_ACCEPT_ALL;
-	cfg->lc_src_port_max = 0;
-	cfg->lc_src_port_min = 0;
+	m0_xlnet__cfg_of_env(cfg, M0_LNET_ACCEPT_ALL);
 	if (text->txt_port != 0)
 		cfg->lc_port = text->txt_port;
-	return *nets == 0 || attaches ? 0
-				      : m0_lnet_cfg_networks(cfg, nets, why);
+	return m0_xlnet__cfg_networks(cfg, text->txt_networks, why);
 }
 
 static int node_open(struct easy_node *node, const struct text *text, char *why)

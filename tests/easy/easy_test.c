@@ -659,6 +659,34 @@ static void durable_service_forgets_nothing(void **state)
 	assert_int_equal(system(rm), 0);
 }
 
+/* A place without networks has those of the environment. */
+static void place_comes_from_the_environment(void **state)
+{
+	static const char  key[] = "127.88.0.1@tcp";
+	struct m0_easy_cfg cfg = service_cfg();
+	const char        *before = places[1];
+
+	(void)state;
+	if (strncmp(places[0], "lnet", 4) != 0)
+		return;
+	setenv("M0_LNET", "tcp(127.88.0.2)", 1);
+	setenv("M0_LNET_PORT", "7988", 1);
+	places[1] = "lnet:127.88.0.1@tcp";
+	up_as(cfg);
+	assert_int_equal(put_all("key", key, sizeof key), 0);
+	m0_easy_close(client);
+	places[1] = "lnet:127.88.0.1@tcp:12345:40:1";
+	client_up();
+	m0_easy_close(client);
+	places[1] = "lnet/7988:127.88.0.1@tcp";
+	client_up();
+	assert_int_equal(add_one("sum", 1), 1);
+	down(NULL);
+	places[1] = before;
+	unsetenv("M0_LNET");
+	unsetenv("M0_LNET_PORT");
+}
+
 static void wrong_place(const char *place, const struct m0_easy_cfg *cfg,
 			const char *why_has)
 {
@@ -710,6 +738,7 @@ static const struct CMUnitTest cases[] = {
 	CASE(cancels_meet_transfers),
 	cmocka_unit_test(memory_is_bounded),
 	cmocka_unit_test(durable_service_forgets_nothing),
+	cmocka_unit_test(place_comes_from_the_environment),
 	cmocka_unit_test(wrong_configurations_are_named),
 };
 

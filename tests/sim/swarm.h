@@ -13,8 +13,8 @@
  * Liveness: once faults are over, everybody reaches everybody within a bound.
  * In the end nothing is left: no credit, message, strand or allocation.
  *
- * It is written with installed headers, as a user's test would be, and that of RDMA, which has
- * no installed one.
+ * The swarm includes installed headers, as a test of a user does. The one exception is
+ * the simulator's RDMA, which has no installed header.
  */
 #ifndef M0_TESTS_SIM_SWARM_H
 #define M0_TESTS_SIM_SWARM_H

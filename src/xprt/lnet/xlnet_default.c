@@ -3,6 +3,7 @@
  * The default node: opened for the first domain if the process has no node, as
  * the environment configures it.
  */
+#include "xprt/lnet/xlnet_env.h"
 #include "xprt/lnet/xlnet_internal.h"
 #include "os/os.h"
 
@@ -50,14 +51,11 @@ static void accept_of_env(struct m0_lnet_cfg *cfg)
 	}
 }
 
-/* Fills the configuration as the environment says. */
-static int default_cfg(struct m0_lnet_cfg *cfg, char *why)
+void m0_xlnet__cfg_of_env(struct m0_lnet_cfg *cfg, enum m0_lnet_accept accept)
 {
-	const char *nets = m0_os_env("M0_LNET");
 	const char *cpus = m0_os_env("M0_LNET_CPUS");
 	uint64_t    port;
 	uint64_t    timeout = 0;
-	int         rc = 0;
 
 	m0_lnet_cfg_default(cfg);
 	port = cfg->lc_port;
@@ -67,6 +65,7 @@ static int default_cfg(struct m0_lnet_cfg *cfg, char *why)
 	cfg->lc_peer_credits = PEER_CREDITS;
 	number_of_env("M0_LNET_PORT", UINT16_MAX, &port);
 	cfg->lc_port = (uint16_t)port;
+	cfg->lc_accept = accept;
 	accept_of_env(cfg);
 	/* From any port: those of old need a privilege. */
 	if (cfg->lc_accept != M0_LNET_ACCEPT_SECURE) {
@@ -82,11 +81,24 @@ static int default_cfg(struct m0_lnet_cfg *cfg, char *why)
 	if (cpus != NULL)
 		memcpy(cfg->lc_cpus, cpus,
 		       min64u(strlen(cpus) + 1, sizeof cfg->lc_cpus));
-	/* `attach:PATH` is for m0_lnet_open(). */
-	if (nets != NULL && *nets != 0 && strcmp(nets, "attach") != 0 &&
-	    strncmp(nets, "attach:", sizeof "attach:" - 1) != 0)
-		rc = m0_lnet_cfg_networks(cfg, nets, why);
-	return rc;
+}
+
+int m0_xlnet__cfg_networks(struct m0_lnet_cfg *cfg, const char *networks,
+			   char *why)
+{
+	if (*networks == 0 || strcmp(networks, "attach") == 0 ||
+	    strncmp(networks, "attach:", sizeof "attach:" - 1) == 0)
+		return 0;
+	return m0_lnet_cfg_networks(cfg, networks, why);
+}
+
+/* Fills the configuration as the environment says. */
+static int default_cfg(struct m0_lnet_cfg *cfg, char *why)
+{
+	const char *nets = m0_os_env("M0_LNET");
+
+	m0_xlnet__cfg_of_env(cfg, M0_LNET_ACCEPT_SECURE);
+	return nets == NULL ? 0 : m0_xlnet__cfg_networks(cfg, nets, why);
 }
 
 static int default_open(void)

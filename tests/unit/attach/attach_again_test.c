@@ -591,6 +591,8 @@ static void late_buffers_say_why(void **state)
 	assert_int_equal(m0_net_buffer_register(&nb, &dom), 0);
 	for (i = 0; i < ROUNDS_NR && !late_buffer_round(&nb); ++i)
 		;
+	if (i == ROUNDS_NR)
+		print_message("no machine was late: nothing was tested\n");
 	assert_int_equal(m0_net_buffer_deregister(&nb, &dom), 0);
 	m0_bufvec_free(&nb.nb_buffer);
 	assert_int_equal(m0_net_domain_fini(&dom), 0);
