@@ -14,6 +14,7 @@ import subprocess
 import tempfile
 import time
 import unittest
+from unittest import mock
 
 BENCH = os.path.join(os.path.dirname(os.path.abspath(__file__)), '../../bench')
 sys.dont_write_bytecode = True
@@ -433,6 +434,12 @@ class PairsTest(unittest.TestCase):
         for _, row in rows:
             program = run.PROBES[row.ours.split(':')[0]].split()[0]
             self.assertIn(program, against.PROGRAMS + against.ROOMS)
+
+    def test_counts_the_put_with_the_arguments_that_the_counter_takes(self):
+        with mock.patch.object(run, 'received', autospec=True,
+                               return_value={'lnet': 2.0, 'lnd': 1.0}):
+            self.assertEqual(against.count(run, ['ours', 'theirs']),
+                             {against.COUNTED: (3.0, 3.0)})
 
     def test_bad_words_end_with_2_and_say_what_is_accepted(self):
         for words, want in (
