@@ -19,11 +19,7 @@ static size_t records_bytes(enum m0_ring_table table)
 
 static void *records_alloc(enum m0_ring_table table)
 {
-	void *records = m0_alloc_aligned(records_bytes(table), 6);
-
-	if (records != NULL)
-		memset(records, 0, records_bytes(table));
-	return records;
+	return m0_alloc_aligned(records_bytes(table), 6);
 }
 
 static void records_free(enum m0_ring_table table, void *records)

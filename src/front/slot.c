@@ -53,12 +53,8 @@ void m0_front__slots_fini(struct m0_front_slots *slots)
 
 void *m0_front__slots_chunk(const struct m0_front_slots *slots)
 {
-	void *chunk = m0_alloc_aligned(chunk_bytes(slots), 6);
-
-	/* No place has an entry that waits. */
-	if (chunk != NULL)
-		memset(chunk, 0, chunk_bytes(slots));
-	return chunk;
+	/* Zeroed: no slot has an entry that waits. */
+	return m0_alloc_aligned(chunk_bytes(slots), 6);
 }
 
 static void free_add(struct m0_front_slots *slots, struct m0_front_slot *slot)
