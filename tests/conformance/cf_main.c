@@ -20,6 +20,8 @@ struct options {
 	const char *o_case;
 	/** So many cases, which the seed draws; 0: all. */
 	unsigned o_draw_nr;
+	/** One case of so many, which $M0_DRAW draws; 1: all. */
+	unsigned o_share;
 	bool     o_list;
 	bool     o_no_fork;
 };
@@ -34,7 +36,10 @@ static int usage(const char *program)
 	fprintf(stderr,
 		"usage: %s --row NAME [--env threads|sim] [--seed N]\n"
 		"	[--seeds NR] [--mode async|sync|inline] [--workers N]\n"
-		"	[--case TEXT] [--draw NR] [--list] [--no-fork]\n",
+		"	[--case TEXT] [--draw NR] [--share NR] [--list]\n"
+		"	[--no-fork]\n"
+		"With --share, $M0_DRAW draws one case of NR; all run if it "
+		"is \"all\" or not set.\n",
 		program);
 	return 2;
 }
@@ -76,6 +81,7 @@ static int options_parse(int argc, char **argv, struct options *o)
 		{ "workers", required_argument, NULL, 'w' },
 		{ "case", required_argument, NULL, 'c' },
 		{ "draw", required_argument, NULL, 'd' },
+		{ "share", required_argument, NULL, 'p' },
 		{ "list", no_argument, NULL, 'l' },
 		{ "no-fork", no_argument, NULL, 'f' },
 		{ NULL, 0, NULL, 0 }
@@ -108,6 +114,10 @@ static int options_parse(int argc, char **argv, struct options *o)
 			break;
 		case 'd':
 			o->o_draw_nr = (unsigned)atoi(optarg);
+			break;
+		case 'p':
+			o->o_share = (unsigned)atoi(optarg);
+			ok = ok && o->o_share > 0;
 			break;
 		case 'l':
 			o->o_list = true;
@@ -199,6 +209,36 @@ static unsigned wanted_nr(const struct cf_suite *suites,
 	return nr;
 }
 
+/* Rows and modes draw different cases on one day. */
+static uint64_t draw_seed(const char *text)
+{
+	const char *name = cf.c_row->r_name;
+	uint64_t    seed = strtoull(text, NULL, 0);
+
+	for (; *name != '\0'; ++name)
+		seed = seed * 31 + (unsigned char)*name;
+	return seed * 31 + (unsigned)cf.c_mode;
+}
+
+/* How many cases run, and the generator that draws them. */
+static unsigned draw_begin(const struct options *o, unsigned nr,
+			   struct m0_rand *rand)
+{
+	const char *text = getenv("M0_DRAW");
+	unsigned    draw;
+
+	if (o->o_draw_nr != 0 || o->o_case != NULL || o->o_share == 1 ||
+	    text == NULL || strcmp(text, "all") == 0) {
+		m0_rand_init(rand, cf.c_seed);
+		return o->o_draw_nr == 0 ? nr : o->o_draw_nr;
+	}
+	m0_rand_init(rand, draw_seed(text));
+	draw = (nr + o->o_share - 1) / o->o_share;
+	printf("# %u of %u cases, drawn by M0_DRAW=%s; M0_DRAW=all runs all\n",
+	       draw, nr, text);
+	return draw;
+}
+
 static int suites_run(const struct cf_suite *suites, const struct options *o)
 {
 	const struct cf_suite *s;
@@ -207,9 +247,7 @@ static int suites_run(const struct cf_suite *suites, const struct options *o)
 	unsigned               nr = 0;
 	unsigned               failed = 0;
 	unsigned               left = wanted_nr(suites, o);
-	unsigned               draw = o->o_draw_nr == 0 ? left : o->o_draw_nr;
-
-	m0_rand_init(&rand, cf.c_seed);
+	unsigned               draw = draw_begin(o, left, &rand);
 
 	for (s = suites; s->cs_name != NULL; ++s) {
 		for (c = s->cs_cases; c->cc_name != NULL; ++c) {
@@ -237,7 +275,7 @@ static int suites_run(const struct cf_suite *suites, const struct options *o)
 
 int cf_main(int argc, char **argv, const struct cf_suite *suites)
 {
-	struct options o = { .o_seeds_nr = 1 };
+	struct options o = { .o_seeds_nr = 1, .o_share = 1 };
 	const char    *replay = getenv("M0_SEED");
 
 	cf.c_row = cf_rows;

@@ -3,7 +3,7 @@
 #include "swarm.h"
 
 enum {
-	SEEDS_NR = 1000,
+	SEEDS_NR = 600,
 	STEPS_MAX = 1000,
 	PUMP_NS = 500 * 1000
 };
