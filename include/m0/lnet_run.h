@@ -107,8 +107,8 @@ M0_EXTERN void m0_lnet_eq_told_set(struct m0_lnet_eq *eq,
 				   void (*told)(struct m0_lnet_eq *eq));
 /**
  * Bounds the incoming messages of a queue that has a callback, as eq_max bounds those
- * of a polled one: the node drops a message if it has accepted `max` of which
- * m0_lnet_eq_taken() was not told. While the queue has no MD.
+ * of a polled one: the node drops a message if it has accepted `max` messages that
+ * m0_lnet_eq_taken() has not released. Call it while the queue has no MD.
  * @param all  a bounded queue whose bound counts for this one, too: one for several
  *             queues. It lives longer. NULL: there is none.
  * @param full the node calls it on its thread before it drops a message; it may call
@@ -118,8 +118,8 @@ M0_EXTERN void m0_lnet_eq_told_set(struct m0_lnet_eq *eq,
 M0_EXTERN int m0_lnet_eq_bound_set(struct m0_lnet_eq *eq, unsigned max,
 				   const struct m0_lnet_eq *all,
 				   void (*full)(struct m0_lnet_eq *eq));
-/** Tells that the owner of a bounded queue has done with `nr` more of its incoming
- * messages. The caller tells the queue of all of them, too. One thread at a time. */
+/** Releases `nr` more incoming messages of a bounded queue, which its owner has
+ * processed. The caller releases them in the queue `all`, too. One thread at a time. */
 M0_EXTERN void m0_lnet_eq_taken(struct m0_lnet_eq *eq, uint32_t nr);
 /**
  * m0_lnet_confine() for the layer above: it applies while the node has no set

@@ -111,7 +111,7 @@ M0_EXTERN int m0_lnet_peer_del(struct m0_lnet           *lnet,
 			       unsigned                  nids_nr);
 
 /**
- * Adds a network, or interfaces to a network that the node is on. Peers are told.
+ * Adds a network, or interfaces to a network that the node is on, and notifies peers.
  * All interfaces start, or none does.
  * @param net  as an element of lc_nets. If the node is on the network, its options
  *             are those of the network: `net` may have none.
@@ -128,9 +128,9 @@ M0_EXTERN int m0_lnet_net_add(struct m0_lnet               *lnet,
 /**
  * Removes interfaces from a network, or the node from the whole network. What is being
  * sent by them ends with -ENETDOWN, unless another path takes it; what waits for
- * answers continues to wait; connections end. Peers are told. All that `net` names is
- * removed, or nothing is. Returns when the interfaces have stopped; in callbacks, at
- * once.
+ * answers continues to wait; connections end. The node notifies its peers. It removes
+ * all that `net` names, or nothing. The call returns when the interfaces have stopped;
+ * in callbacks, at once.
  *
  * Transfer machines of `m0_net` on such a NID stay, and what they send ends with an
  * error, until an interface has the NID again.

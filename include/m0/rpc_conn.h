@@ -134,8 +134,8 @@ M0_EXTERN int m0_rpc_conn_create(struct m0_rpc_conn *conn,
 				 m0_time_t              abs_timeout);
 /**
  * Notifies the server, so that it can drop its state of the connection. The
- * connection becomes TERMINATED also if the server does not answer; c_rc tells
- * the two apart. Pre: ACTIVE or FAILED, and all sessions have ended.
+ * connection becomes TERMINATED also if the server does not answer; c_rc
+ * distinguishes the two. Pre: ACTIVE or FAILED, and all sessions have ended.
  * @retval -ESHUTDOWN  the RPC machine has ended: the connection is TERMINATED
  *                     with this error, and c_changed is not called.
  */

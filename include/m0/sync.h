@@ -67,7 +67,7 @@ M0_EXTERN void m0_mutex_unlock_slow(struct m0_mutex *mutex);
 #define M0_SYNC_TSAN 1
 #endif
 #endif
-/* Tell the sanitizer that this is a lock, so that it checks lock orders. */
+/* Declare the lock to the sanitizer, so that it checks lock orders. */
 #ifdef M0_SYNC_TSAN
 #include <sanitizer/tsan_interface.h>
 #define M0_SYNC_TSAN_DO(call) call
