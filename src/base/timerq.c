@@ -102,7 +102,7 @@ static void timer_displace(struct m0_timerq *queue, struct m0_timer *timer)
 			~(1ULL << idx % M0_TIMERQ_SLOTS_NR);
 }
 
-/* Apart, as timer_place(): who arms one that is not armed needs no frame. */
+/* Out of line, as timer_place(): arming a timer that is not armed needs no frame. */
 static __attribute__((__noinline__)) void timer_move(struct m0_timerq *queue,
 						     struct m0_timer  *timer,
 						     m0_time_t         deadline)

@@ -296,7 +296,7 @@ struct kit_ride {
 	struct m0_vain krd_vain;
 	/** The TM has STARTED. */
 	bool krd_begun;
-	/** When the rider was due as the last run told its caller. */
+	/** Deadline of the rider that the last run returned. */
 	m0_time_t krd_told;
 };
 
@@ -583,7 +583,7 @@ m0_time_t kit_rider_fd_arm(struct m0_net_kit_machine *m, m0_time_t next);
 /** Returns true if a run that may deliver would step. ntm_mutex held. */
 bool kit_rider_is_due(const struct m0_net_kit_machine *m);
 /**
- * Does who polls have something to look for? Else the strand has, and tells
+ * Returns true if a poll may find something. Otherwise the strand looks, and notifies
  * when there is something to deliver. ntm_mutex held.
  */
 static inline bool kit_polls_have_work(const struct m0_net_kit_machine *m)

@@ -133,7 +133,7 @@ static __attribute__((__noinline__)) int timed_add(struct kit_buf        *kb,
 	bool waits = qt == M0_NET_QT_MSG_RECV || m0_net__qt_is_passive(qt);
 	int  rc;
 
-	/* Before start only a time-out needs somebody to watch it. */
+	/* Before start only a time-out needs a strand. */
 	rc = m->nkm_strands.kst_running ? 0 : kit_strands_start(m);
 	if (rc != 0)
 		return rc;
@@ -163,7 +163,7 @@ void m0_net_kit_buf_del(struct m0_net_buffer *buf)
 	struct m0_net_kit_machine *m = kit_machine(buf->nb_tm);
 
 	M0_PRE_EX(kit_is_locked(m));
-	/* A buffer queued before start: somebody must deliver the event. */
+	/* A buffer queued before start needs a strand that delivers its event. */
 	if (!m->nkm_strands.kst_running && kit_strands_start(m) != 0)
 		m0_log(M0_LOG_WARN, "net: no thread to deliver a cancellation; "
 				    "it follows when the machine starts");
@@ -218,7 +218,7 @@ void kit_give_up(struct kit_buf *kb, int32_t reason)
 			if (kb_state(word) != KB_ARMED)
 				return;
 		}
-		/* Before the exchange: who fails to claim reads it. */
+		/* Before the exchange: a thread that fails to claim reads it. */
 		__atomic_store_n(&kb->kb_reason, reason, __ATOMIC_RELAXED);
 		if (kb_word_cas(kb, word, kb_with_state(word, KB_GIVEN_UP))) {
 			flags_set(kb, reason);

@@ -178,8 +178,8 @@ static void move_make(const struct kit_move *mv)
 }
 
 /*
- * Copied last, and so still in the cache: who uses a few large buffers in turn
- * would find none of them there if copies always began with the oldest one.
+ * Copied last, and so still in the cache: an application that uses a few large buffers in
+ * turn would find none of them there if copies always began with the oldest one.
  */
 static bool is_cached(const struct kit_move *mv)
 {

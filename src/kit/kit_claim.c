@@ -8,7 +8,8 @@
  * GIVEN_UP (kit_give_up()). A claimed buffer only gets a note (kb_late), which
  * takes effect if the buffer is unclaimed or goes on to another message.
  * Another thread may still work on a send or an active operation that was given
- * up; that thread then fails to claim it and completes it. nko_cancel tells.
+ * up; that thread then fails to claim it and completes it. The result of nko_cancel
+ * distinguishes the cases.
  */
 #include "kit/kit.h"
 

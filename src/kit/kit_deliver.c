@@ -17,7 +17,7 @@ static void retire(struct m0_net_kit_machine *m, struct kit_buf *kb)
 	kb_state_set(kb, KB_IDLE);
 }
 
-/* A worker whose pass began before a time-out may be the one that tells. */
+/* A worker whose pass began before a time-out may be the one that delivers it. */
 static m0_time_t event_time(const struct kit_buf *kb, m0_time_t now)
 {
 	/* The transport's own limit may have come before nb_timeout. */

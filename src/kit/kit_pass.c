@@ -64,7 +64,7 @@ static void inbox_add(struct m0_net_kit_machine *m,
 		inbox_head_set(m, work);
 }
 
-/* A completion is always wanted: who unposts it too late just gets it. */
+/* Returns true if the work was unposted. A completion cannot be: it is delivered. */
 static bool work_is_unwanted(const struct m0_net_kit_work *work)
 {
 	return __atomic_load_n(&work->nkw_unwanted, __ATOMIC_RELAXED) &&
@@ -165,7 +165,7 @@ static void inbox_deliver(struct kit_work_list *out,
 		__atomic_add_fetch(&m->nkm_inbox.kin_wakers_nr, 1,
 				   __ATOMIC_RELAXED);
 	m0_mutex_unlock(&m->nkm_inbox.kin_lock);
-	/* Without the lock: who wakes on this processor would wait for it. */
+	/* Without the lock: a thread that wakes on this processor would wait for it. */
 	if (wakes)
 		kit_strands_wake(m);
 	if (signals)

@@ -56,7 +56,7 @@ bool kit_helper_poll(struct m0_net_kit_machine *m)
 
 	if (M0_LIKELY(!m->nkm_inline))
 		return false;
-	/* Told of its end, the application may let go of what is polled. */
+	/* Once the end is reported, the application may free what is polled. */
 	m0_mutex_lock(&m->nkm_tm->ntm_mutex);
 	notifies = m->nkm_notify.kno_chan != NULL;
 	++m->nkm_pins_nr;

@@ -389,7 +389,7 @@ static void held_drop(struct kit_buf *kb)
 		*ring_at(kb, i) = *ring_at(kb, i + 1);
 }
 
-/* One more is told: of a message that ends at `end`. */
+/* Queues one more event: of a message that ends at `end`. */
 static void next_tell(struct kit_buf *kb, m0_bindex_t end)
 {
 	struct m0_net_kit_machine *m = kb->kb_pub.nkb_machine;

@@ -3,10 +3,9 @@
  * Riders: a layer above that moves where the machine delivers its events.
  *
  * A run that delivers buffer events makes one step of the rider, after the
- * events, if there were any, or it was woken, or its time has come. ntr_woken
- * is cleared before a step, so that who wakes during it is owed another: the
- * run then asks to be repeated. Who wakes on a thread that is in such a run
- * already has no more to do than that.
+ * events, if there were any, or it was woken, or its time has come. The run clears
+ * ntr_woken before a step and requests another run if a wake has set it during the
+ * step. A wake by the thread that is in such a run only sets ntr_woken.
  */
 #include "kit/kit.h"
 

@@ -17,7 +17,7 @@ unsigned m0_loop_reactor_ask(struct m0_loop_reactor *lre, m0_time_t deadline)
 	return found;
 }
 
-/* Tells the sources that somebody sleeps. @return the earliest deadline. */
+/* Notifies the sources that a thread is about to sleep. @return the earliest deadline. */
 static m0_time_t sources_wait(struct m0_reactor *reactor, m0_time_t deadline)
 {
 	struct m0_reactor_source *src;

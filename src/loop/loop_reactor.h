@@ -11,7 +11,7 @@
 struct m0_loop_reactor {
 	struct m0_reactor lre_reactor;
 	struct m0_loop    lre_loop;
-	/** Somebody polls the descriptor: work left over must show in it. */
+	/** An application polls the descriptor: it must show work that is left over. */
 	bool lre_is_polled;
 	/** Counts how often the loop was asked for input. */
 	unsigned lre_asks_nr;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * The event of a buffer in two halves: what comes before its callback and what
- * comes after. In line, so that who knows the queue pays for that queue alone.
+ * comes after. In line, so that a caller with a constant queue pays for that alone.
  */
 #ifndef M0_SRC_NET_EVENT_H
 #define M0_SRC_NET_EVENT_H

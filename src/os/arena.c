@@ -176,7 +176,7 @@ static struct arena_region *region_make(size_t bytes)
 	return re;
 }
 
-/* The list is empty until somebody has watched. */
+/* The list is empty until the first watch. */
 static void gone_tell(void)
 {
 	struct m0_list_link *link;

@@ -166,8 +166,8 @@ m0_time_t m0_os_spin_ns_default(void);
  * deadline has passed: an epoll descriptor over an eventfd and a timerfd.
  *
  * Any thread signals; the other calls are made under a lock of the owner.
- * Another table may leave of_fd and of_event -1: then nothing can be polled and
- * of_signalled and of_deadline tell.
+ * Another table may leave of_fd and of_event -1: then nothing can be polled, and the
+ * state is in of_signalled and of_deadline.
  */
 struct m0_os_fd {
 	int  of_fd; /**< Descriptor for poll(); -1 if not open. */

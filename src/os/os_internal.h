@@ -37,9 +37,9 @@ void m0_os__semaphore_zero(struct m0_semaphore *semaphore);
  */
 int m0_os__runner_init(const struct m0_bitmap *cpus);
 /**
- * Tells where a strand may run without a set: where the thread that starts it may. If
- * that thread is itself a strand, which may be confined, where the first thread of the
- * process may. Empty if the system does not tell.
+ * Returns the processors of a strand that has no set: those of the thread that starts
+ * it. If that thread is itself a strand, which may be confined, those of the first thread
+ * of the process. Empty if the system does not report them.
  */
 void m0_os__cpus_inherited(struct m0_bitmap *ret_map);
 
