@@ -26,7 +26,7 @@ static void addr_fill(const struct m0_attach_server *server,
 	memcpy(sa->sun_path, server->asv_path, sizeof sa->sun_path);
 }
 
-/* Does somebody listen, or is something there that is no socket? */
+/* Connects to the path: fails if a process listens there, or if it is no socket. */
 static int probe(const struct m0_attach_server *server,
 		 char                           why[M0_ATTACH_WHY_BYTES])
 {

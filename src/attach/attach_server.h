@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * The server half: a daemon listens for processes that attach to its node, and has a server
- * (serve/serve.h) for each. One thread accepts, hands over memory and descriptors, hears
- * bells and notices deaths; the node's thread does the rest.
+ * (serve/serve.h) for each. One thread accepts, hands over memory and descriptors, polls
+ * bells and detects the end of processes; the node's thread does the rest.
  *
- * A process that breaks the rules gets a reason and is disconnected; others do not notice.
+ * The server sends a reason to a process that breaks the rules, and disconnects it; other
+ * processes are not affected.
  */
 #ifndef M0_SRC_ATTACH_SERVER_H
 #define M0_SRC_ATTACH_SERVER_H

@@ -272,7 +272,7 @@ void m0_attach__install(void)
 	(void)m0_front_attach_open_set(open_attached);
 }
 
-/* A static link is told to take m0_attach__install() (meson.build). */
+/* Linker options pull m0_attach__install() into static links (meson.build). */
 __attribute__((__constructor__)) static void attach_start(void)
 {
 	m0_attach__install();

@@ -139,7 +139,7 @@ static bool is_own_wish(int rc)
 	return M0_IN(rc, (0, -EPIPE, -ESHUTDOWN));
 }
 
-/* Everything is released: tells it why, if it is there to hear it, and the log. */
+/* Everything is released: reports the reason to the process if it is still connected. */
 static void proc_finish(struct m0_attach__proc *proc)
 {
 	const struct m0_shared_why *broken = &proc->apr_serve.srv_why;

@@ -16,8 +16,8 @@ struct m0_front_apart_ops {
 	/** The step, with the delivery of events. */
 	m0_time_t (*fao_step)(struct m0_pump *pump, m0_time_t now);
 	bool (*fao_is_ready)(struct m0_pump *pump);
-	/** Somebody waits for an answer: puts what was posted, and takes what has come,
-	 * which the next step delivers. Any thread. */
+	/** Called by a thread that waits for an answer: puts what was posted, and takes
+	 * what has come, which the next step delivers. Any thread. */
 	void (*fao_turn)(struct m0_pump *pump);
 	/** Something was posted: puts what there is, on the thread that has posted. */
 	void (*fao_post)(struct m0_pump *pump);

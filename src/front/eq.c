@@ -74,7 +74,7 @@ void m0_lnet_eq_taken(struct m0_lnet_eq *eq, uint32_t nr)
 		__atomic_load_n(&record->req_dropped_nr, __ATOMIC_RELAXED);
 }
 
-/* --------------------------------------------------------------- telling -- */
+/* ------------------------------------------------------------- delivery -- */
 
 /** Entries that go to polled queues, with fro_lock once for many. */
 struct polled {
@@ -184,7 +184,7 @@ static struct m0_front_event *queued_of(struct m0_lnet             *lnet,
 	}
 }
 
-/* fro_lock is held. @return true: somebody waits for it. */
+/* Appends an event to a polled queue. fro_lock is held. @return true: a thread waits. */
 static bool eq_push(struct m0_lnet *lnet, struct m0_lnet_eq *eq,
 		    const struct m0_ring_entry *entry)
 {
@@ -246,7 +246,7 @@ static void told(struct m0_lnet_eq **last, struct m0_lnet_eq *next)
 	*last = next != NULL && next->eq_told != NULL ? next : NULL;
 }
 
-/* All that was posted before it has been told. */
+/* Completes a barrier: the events of all that was posted before it are delivered. */
 static void passed(struct m0_lnet *lnet, uint32_t eq)
 {
 	struct m0_semaphore *sem;
@@ -378,7 +378,7 @@ static void dropped_copy(struct m0_lnet *lnet, struct m0_lnet_eq *eq)
 			__ATOMIC_RELAXED);
 }
 
-/* @param wait  nobody has to be told so far; this thread will wait. */
+/* @param wait  the calling thread waits if there is no event: mark the queue. */
 static int eq_take(struct m0_lnet_eq *eq, struct m0_lnet_event *event,
 		   bool wait)
 {
@@ -434,8 +434,8 @@ int m0_lnet_eq_wait(struct m0_lnet_eq *eq, struct m0_lnet_event *event,
 
 /* ------------------------------------------------------------------ end -- */
 
-/* Waits until what was posted has been told, and nobody is in a callback. A queue
- * without a number never had an MD. */
+/* Waits until the events of all that was posted are delivered and no callback runs. A
+ * queue without a number never had an MD. */
 static void barrier_wait(struct m0_lnet *lnet, struct m0_lnet_eq *eq)
 {
 	struct m0_lnet_handle about = { .lh_slot = eq->eq_number - 1 };

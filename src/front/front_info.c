@@ -38,7 +38,8 @@ static int dist_far(struct m0_lnet *lnet, const struct m0_lnet_nid *dst,
 	return rc;
 }
 
-/* The NIDs of the node tell what is near. @return -ENOENT: it is not near. */
+/* Finds the distance of a NID that is the node's own, or on one of its networks.
+ * @retval -ENOENT  it is neither. */
 static int dist_near(struct m0_lnet *lnet, const struct m0_lnet_nid *dst,
 		     struct m0_lnet_nid *src, uint32_t *order)
 {
@@ -192,10 +193,10 @@ void m0_lnet_info_free(struct m0_lnet_info *info)
 /* -------------------------------------------------------------- counters -- */
 
 /*
- * Counters are words that the strand writes as it goes and others look at one by
- * one: each is right, together they are of no one moment. To tell them in any
- * other way would cost each message more than all that is counted of it. The
- * thread sanitizer is not told of the look.
+ * The strand writes counters as plain words, and this thread reads them one by one:
+ * each value is right, but together they are no snapshot. A snapshot would cost each
+ * message more than all its counters do. The attribute keeps the thread sanitizer from
+ * reporting these reads.
  */
 __attribute__((no_sanitize("thread"))) static void counters_copy(
 	uint64_t *dst, const volatile uint64_t *src, size_t nr)

@@ -6,7 +6,7 @@
  * (embed.c, step.c, wait.c), which run both sides.
  *
  * Any thread may call the front; fro_lock protects it. The host's strand, or the
- * thread that makes a step of an inline node, delivers what the node tells.
+ * thread that makes a step of an inline node, delivers the events of the node.
  *
  * Life of the slot of an MD: accepted (fmd_users_nr 1) - its operations come and
  * go - the node posts the last event (rmd_ended: the handle is void) - the
@@ -118,7 +118,7 @@ static inline struct m0_lnet_handle m0_front__handle(
 
 /* -- what has a slot ------------------------------------------------------- */
 
-/* The places at the end are as they were; who takes a slot sets all of the rest. */
+/* A new user of a slot sets all fields but the ring places at the end, which stay. */
 
 /** An event in a polled queue; it lies with what the event is about. */
 struct m0_front_event {
@@ -221,7 +221,7 @@ struct m0_front_mems {
 };
 
 enum {
-	/** Entries told by callback whose slots are kept, to go together. */
+	/** Entries delivered by callback whose slots are kept, to be freed together. */
 	M0_FRONT_TOLD_MAX = 32
 };
 
@@ -335,9 +335,9 @@ struct m0_lnet {
 	bool fro_has_woken;
 	/** The runner that is being run. */
 	struct m0_lnet_runner *fro_running;
-	/** Inline: somebody steps. */
+	/** Inline: a thread steps. */
 	bool fro_stepping;
-	/** Inline: who steps sleeps; m0_lnet_fd was asked for. */
+	/** Inline: the thread that steps sleeps. m0_lnet_fd() was called. */
 	bool fro_sleeps;
 	bool fro_has_fd;
 
@@ -345,10 +345,10 @@ struct m0_lnet {
 	struct m0_ring_in fro_up;
 	/** By number; the node makes the records. */
 	struct m0_ring_view fro_incomings;
-	/** Told by callback: their slots are not free yet. */
+	/** Entries delivered by callback, whose slots are not free yet. */
 	struct m0_ring_entry fro_notified[M0_FRONT_TOLD_MAX];
 	unsigned             fro_notified_nr;
-	/** Incoming messages that were told by callback. */
+	/** Incoming messages that were delivered by callback. */
 	struct m0_front_had fro_had;
 	/** When a runner is due. */
 	m0_time_t fro_run_at;
@@ -556,8 +556,8 @@ int m0_front__md_make(struct m0_lnet *lnet, struct m0_front_slot *slot,
 int m0_front__md_bind_check(struct m0_lnet               *lnet,
 			    const struct m0_lnet_md_attr *attr);
 /**
- * Takes what has been told, if there is any and nobody else steps, for the sake of
- * the slots that it has. @return false  nothing was taken.
+ * Frees the slots of entries that were delivered by callback, unless another thread
+ * steps. @return false  no slot was freed.
  */
 bool m0_front__notified_take(struct m0_lnet *lnet);
 /** Strand, without fro_lock: the same. */

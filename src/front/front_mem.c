@@ -394,9 +394,9 @@ static void region_undo(struct m0_lnet *lnet, struct front_mem *mem)
 }
 
 /*
- * The memory was handed over and is within the limits when this returns. The rest is told
- * to the server before any MD in the memory, and nobody waits for the answer: a callback
- * that registers memory, too, may be what the thread that would bring it waits for.
+ * The memory was handed over and is within the limits when this returns. The front sends
+ * the rest to the server before any MD in the memory, and does not wait for the answer:
+ * the thread that would deliver it may itself wait for a callback that registers memory.
  */
 static int region_register(struct m0_lnet *lnet, struct front_mem *mem,
 			   uint32_t epoch)
@@ -483,7 +483,8 @@ static int whole_try(struct m0_lnet *lnet, void *addr, size_t bytes)
 		m0_mutex_unlock(&lnet->fro_lock);
 		return region_register(lnet, mem, epoch);
 	}
-	/* The node of another process was told by the process that shares the memory. */
+	/* The process that shares the memory registered it with the node of the other
+	 * process. */
 	if (used == mem && lnet->fro_node == NULL) {
 		m0_mutex_unlock(&lnet->fro_lock);
 		return 0;
@@ -652,8 +653,8 @@ bool m0_front__mem_is_left(const struct m0_lnet *lnet)
 	return false;
 }
 
-/* Memory that was deregistered while nobody could be told; parts first, which are users of
- * what they are parts of. */
+/* Takes memory that was deregistered while its server could not be notified; parts first,
+ * because a part is a user of the whole. */
 static struct front_mem *left_take(struct m0_lnet *lnet)
 {
 	struct front_mem    *ret = NULL;
@@ -691,9 +692,9 @@ void m0_front__mems_left(struct m0_lnet *lnet)
 /* ------------------------------------------------------------------------ */
 
 /*
- * Nobody waits until the drivers have let go of the memory, for callers hold locks that the
- * strand's callbacks need. They hear of it before anything that is posted later, so
- * that other memory at the same addresses is not taken for it.
+ * The call does not wait until the drivers have released the memory, because callers hold
+ * locks that the strand's callbacks need. The drivers receive it before anything that is
+ * posted later, so they do not take other memory at the same addresses for it.
  */
 void m0_lnet_mem_deregister(struct m0_lnet *lnet, void *addr, size_t bytes)
 {

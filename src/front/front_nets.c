@@ -84,7 +84,7 @@ static int net_change(struct m0_lnet *lnet, enum m0_ring_verb verb,
 	if (rc != 0)
 		return rc;
 	rc = m0_front__nids_renew(lnet);
-	/* Servers of attached processes tell them. */
+	/* Servers notify their attached processes. */
 	m0_front__runners_wake(lnet);
 	m0_front__wake(lnet);
 	return rc == 0 ? 0

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
- * Posting. Who rings the bell wakes the node's strand, and only if that has gone to
- * sleep: awake, it hears the bell by itself (so_ready). An inline node has nobody to
- * be woken but who polls its descriptor, or sleeps in it.
+ * Posting. A thread that rings the bell wakes the node's strand only if that sleeps: a
+ * strand that is awake polls the bell itself (so_ready). For an inline node, the bell
+ * only wakes a thread that polls its descriptor or sleeps in it.
  */
 #include "front/front_internal.h"
 

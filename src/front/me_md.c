@@ -64,8 +64,8 @@ struct m0_front_md *m0_front__md_find(struct m0_lnet       *lnet,
 	return fmd;
 }
 
-/* No slot is free, or no event can be reserved for it: has one made, or what has been
- * told given back. fro_lock. */
+/* No slot is free, or no event can be reserved for it: makes slots, or frees those of
+ * entries that were delivered by callback. fro_lock. */
 static __attribute__((__noinline__)) int slot_make(struct m0_lnet        *lnet,
 						   struct m0_front_slots *slots,
 						   enum m0_ring_table     table)

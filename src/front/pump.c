@@ -36,7 +36,7 @@ static bool up(struct m0_pump *pump)
 	return any;
 }
 
-/* m0_lnet_close() waits until all has been told. */
+/* Wakes m0_lnet_close() when all events are delivered. */
 static void close_look(struct m0_pump *pump)
 {
 	struct m0_lnet *lnet = pump->pmp_lnet;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * A front that attaches again (lc_reattach_ns). When everything that was outstanding has
- * ended and was told, the host looks for a daemon now and then. Once it has one, the front
- * gives its memory and claims its numbers again, one request at a time, and asks for the
- * NIDs. Only then operations are accepted again. Whatever fails meanwhile is one more end.
+ * ended and its events are delivered, the host looks for a daemon now and then. Once it
+ * has one, the front registers its memory and claims its numbers again, one request at a
+ * time, and asks for the NIDs. Only then it accepts operations again. A failure meanwhile
+ * ends the attachment once more.
  */
 #include "front/pump_internal.h"
 #include "m0/log.h"
@@ -66,7 +67,8 @@ static void renew_begin(struct m0_pump *pump)
 	m0_mutex_unlock(&pump->pmp_lock);
 }
 
-/* Has everything ended, and was it told? The step has run the runners since. */
+/* Returns true if everything has ended and all events are delivered. The step has run
+ * the runners since. */
 static bool is_over(const struct m0_pump *pump)
 {
 	return !m0_pump__is_open(pump) && !pump->pmp_has_ends &&

@@ -144,7 +144,7 @@ struct m0_pump {
 	m0_time_t pmp_look_at;
 	/** As pmp_look_at, for a strand that waits for an answer. Under pmp_lock. */
 	m0_time_t pmp_turn_look_at;
-	/** m0_lnet_close() waits, and was told. */
+	/** The step has woken m0_lnet_close(), which waits. */
 	bool pmp_is_told;
 	/** Objects are to be ended, for which there was no room. */
 	bool                 pmp_has_ends;

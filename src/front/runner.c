@@ -6,7 +6,7 @@
 #include "front/front_internal.h"
 
 enum {
-	/** Looks at who steps, for each time that the runner is roused. */
+	/** Looks at fro_stepping, for each time that the runner is roused. */
 	LOOKS_NR = 1024
 };
 
@@ -201,8 +201,8 @@ int m0_lnet_thread_start(struct m0_lnet *lnet)
 		return -ENOSYS;
 	if (m0_front__is_inside(lnet))
 		return -EDEADLK;
-	/* Kept: from now on it is always the thread that steps. Who steps now may
-	 * have no processor while others look, so they yield theirs at times. */
+	/* fro_stepping stays set: from now on only the node's thread steps. The thread
+	 * that steps now may have no processor while this one looks, so yield at times. */
 	while (M0_FRONT_GET(lnet->fro_stepping) ||
 	       __atomic_exchange_n(&lnet->fro_stepping, true,
 				   __ATOMIC_ACQUIRE)) {
@@ -213,7 +213,7 @@ int m0_lnet_thread_start(struct m0_lnet *lnet)
 		m0_front__wake(lnet);
 		m0_os_yield();
 	}
-	/* Nobody takes it off any more. */
+	/* No thread disarms the descriptor any more. */
 	if (M0_FRONT_GET(lnet->fro_has_fd) && lnet->fro_pump != NULL)
 		lnet->fro_embed.emb_apart->fao_disarm(lnet->fro_pump);
 	else if (M0_FRONT_GET(lnet->fro_has_fd))

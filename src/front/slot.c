@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
- * Slots are never given back, so a thread with a void handle may look
- * at its slot; the generation tells. A slot whose generations are used up stays
+ * The memory of slots is never freed, so a thread with a void handle may look
+ * at its slot; the generation differs. A slot whose generations are used up stays
  * out of use: a handle is never used twice.
  */
 #include "front/front_internal.h"

@@ -54,7 +54,7 @@ static bool notifies_first(const struct m0_lnet *lnet)
 /*
  * A node with a thread would sleep: nothing has been left, and nothing is due.
  * Then a bell that is not rung and a pass that brings nothing are all there is to
- * do, which is most of what somebody does who polls.
+ * do. Most polls of an idle node end here.
  */
 static bool is_idle(const struct m0_lnet *lnet, m0_time_t now)
 {
@@ -77,7 +77,8 @@ static bool take(struct m0_lnet *lnet)
 	return true;
 }
 
-/* Reads, does, writes and tells what there is. @return true: there is more. */
+/* Makes one round: takes posted operations, runs drivers and engine, and delivers
+ * events. @return true: there is more. */
 static bool round_do(struct m0_lnet *lnet, m0_time_t now)
 {
 	struct m0_reactor *reactor = lnet->fro_node->nod_reactor;

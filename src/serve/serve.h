@@ -139,7 +139,7 @@ struct m0_serve {
 	struct m0_lnet_eq srv_all;
 	/** For MDs without a queue: their ends are events, too. */
 	struct m0_serve_eq *srv_quiet;
-	/** Incoming messages that the node was told the process has taken. */
+	/** Incoming messages that the process has taken, as reported to the node. */
 	uint32_t srv_taken_nr;
 	/** MDs that have not ended. Atomic: written by the node's thread. */
 	uint32_t srv_mds_nr;
@@ -151,7 +151,7 @@ struct m0_serve {
 	enum m0_serve_state srv_state;
 	/** Atomic: the attachment is to end. */
 	bool srv_ends;
-	/** Changes of NIDs that the process was told of. */
+	/** Version of the NIDs of which the process was last notified. */
 	uint32_t srv_nids_version;
 	/** Time of the last entry. */
 	m0_time_t srv_busy_at;

@@ -142,7 +142,8 @@ void m0_serve__md_clear(struct m0_serve *srv, struct m0_serve_md *md);
 int m0_serve__eq_add(struct m0_serve *srv, uint32_t nr,
 		     const struct m0_shared_eq_add *add);
 int m0_serve__eq_del(struct m0_serve *srv, uint32_t nr);
-/** Tells the node which incoming messages the process has taken. @retval -EPROTO */
+/** Reports the incoming messages that the process has taken to the node.
+ * @retval -EPROTO */
 int m0_serve__eqs_taken(struct m0_serve *srv);
 
 /* -- serve_tell.c ---------------------------------------------------------- */

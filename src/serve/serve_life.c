@@ -58,7 +58,7 @@ static void ending_begin(struct m0_serve *srv)
 	m0_serve__unlink_all(srv);
 }
 
-/* Has all that it held ended? Then its owner is told, once. */
+/* Notifies the owner, once, when all that the server held has ended. */
 static void ending_look(struct m0_serve *srv)
 {
 	if (srv->srv_state != M0_SERVE_ENDING || srv->srv_mds_nr > 0)
