@@ -393,8 +393,7 @@ static m0_time_t lnds_step(struct m0_node *node, m0_time_t now)
 }
 
 /*
- * Drivers tell the engine, and the engine gives to drivers, until neither has
- * more.
+ * Runs drivers and engine in turns until neither has more for the other.
  */
 m0_time_t m0_node_turns(struct m0_node *node, m0_time_t now)
 {

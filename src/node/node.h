@@ -170,7 +170,7 @@ m0_time_t m0_node_turns(struct m0_node *node, m0_time_t now);
 /** Goes on with an end; `next` as for a step. @return true when it is there. */
 bool m0_node_close_step(struct m0_node *node, m0_time_t now, bool is_notified,
 			m0_time_t *next);
-/** Posts all that there is to tell. */
+/** Publishes all entries that were posted. */
 static inline void m0_node_flush(struct m0_node *node)
 {
 	if (node->nod_newest == NULL)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * The end of a node. The engine ends what is outstanding while the interfaces still
- * work, so that peers hear of it and pings are answered; then the interfaces stop.
+ * work, so that it can notify peers and answer pings; then the interfaces stop.
  */
 #include "node/node_internal.h"
 

@@ -163,7 +163,7 @@ static void md_attach_do(struct m0_node             *node,
 		me->me_handle.lh_gen == record->rmd_me_gen ? me : NULL, md);
 }
 
-/* The engine hears of both at once. */
+/* Attaches an ME and its MD with one entry. */
 static void entry_attach_do(struct m0_node             *node,
 			    const struct m0_ring_entry *entry)
 {

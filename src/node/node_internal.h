@@ -11,7 +11,7 @@
 
 /* -- the engine's structs of what has a record ----------------------------- */
 
-/* Not zeroed: who takes one, and the engine, set all of it. */
+/* Not zeroed: the code that takes one, and the engine, set all fields. */
 
 struct m0_node_me {
 	struct m0_lnet_me    nme_me;
@@ -62,7 +62,7 @@ struct m0_node_incoming {
 	bool                 nin_is_told;
 	struct m0_ring_place nin_event;
 	/** The response to a request of the engine's own, which no front
-	 * hears. */
+	 * receives. */
 	struct m0_lnet_event nin_response;
 } __attribute__((__aligned__(64)));
 
@@ -176,7 +176,7 @@ extern const m0_node_do_t m0_node__do[M0_RING_OPCODES_NR];
 
 /* -- node_msg.c ------------------------------------------------------------ */
 
-/** Tells the end of an MD that the engine does not know. */
+/** Posts the last event of an MD that never reached the engine. */
 void m0_node__md_refuse(struct m0_node *node, struct m0_lnet_handle md,
 			int status);
 /** Calls of the engine into the node. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
- * Calls of the engine: messages for what peers send, and what it has to tell.
+ * Calls of the engine: it gets messages for what peers send, and reports events.
  * Nothing here takes a lock.
  */
 #include "node/node_internal.h"
