@@ -47,7 +47,7 @@ struct m0_lnd_row {
 	/**
 	 * Makes the driver, once for each node that is on such a network.
 	 * @param why  buffer of M0_LND_WHY_BYTES, ""; on failure, what is wrong,
-	 *             if the errno does not tell.
+	 *             if the errno does not say it.
 	 */
 	int (*lrw_create)(struct m0_lnd **ret, const struct m0_lnd_env *env,
 			  char *why);

@@ -233,8 +233,9 @@ struct m0_streams_ops {
 	struct m0_lnd_pipe *(*sto_pipe_new)(struct m0_streams *streams,
 					    uint64_t           bytes);
 	/**
-	 * Watches the device that has an address, and sets swa_is_up. True if the
-	 * provider cannot tell. NULL, as sto_unwatch: the provider watches none.
+	 * Watches the device that has an address, and sets swa_is_up; to true if the
+	 * provider cannot find the device. NULL, as sto_unwatch: the provider
+	 * watches none.
 	 */
 	void (*sto_watch)(struct m0_streams      *streams,
 			  struct m0_stream_watch *watch);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
- * How two sides of a connection introduce themselves. Who connects sends a
- * connection request and a HELLO, and reads a HELLO; who accepts reads both and
- * answers, or refuses, or says nothing, as the rules have it.
+ * The handshake of a connection. The dialler sends a connection request and a HELLO,
+ * and reads a HELLO. The acceptor reads both, and answers, refuses or sends nothing,
+ * as the protocol's rules require.
  */
 #include <stdio.h>
 
@@ -110,7 +110,7 @@ static int wrong_nid(struct m0_sock_conn *conn, int rc, const char *what,
 	return wrong(conn, rc, line);
 }
 
-/* -- what an acceptor hears ------------------------------------------------ */
+/* -- messages that an acceptor receives ------------------------------------ */
 
 static int want(struct m0_sock_conn *conn, enum m0_sock__in in, unsigned bytes)
 {
@@ -314,7 +314,7 @@ static int hello_asked(struct m0_sock_conn        *conn,
 	return rc;
 }
 
-/* -- what who connects hears ----------------------------------------------- */
+/* -- messages that a dialler receives -------------------------------------- */
 
 static int answer_none(struct m0_sock_conn        *conn,
 		       const struct m0_sock_hello *hello)

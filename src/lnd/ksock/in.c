@@ -490,9 +490,9 @@ ssize_t m0_sock__in_bytes(void *user, const void *bytes, size_t nr)
 }
 
 /**
- * A header is in cn_stage, and `nr` bytes are where cn_guess said. The memory
- * may be somebody else's after any call up but the first: if they have to be
- * moved, that is first.
+ * Completes a guess: a header is in cn_stage, and `nr` bytes are at cn_guess. After any
+ * call of the engine but the first, the memory may belong to another message: if the
+ * bytes have to be moved, this moves them first.
  * @retval >0  they have to be.
  */
 static int guess_come(struct m0_sock_conn *conn, size_t nr)

@@ -138,8 +138,8 @@ struct m0_sock_conn *m0_sock__peer_route(struct m0_sock__peer *peer,
 /* -- messages -------------------------------------------------------------- */
 
 /**
- * No connection takes it: it waits. Whether that is of use is for the next step
- * to say, which knows the time; a call from above does not.
+ * Queues a message that no connection takes. The next step decides whether it fails at
+ * once; a call of the engine has no current time.
  */
 static void wait_for_conn(struct m0_sock__peer *peer, struct m0_lnd_tx *tx)
 {
@@ -313,9 +313,9 @@ static m0_time_t waiting_expire(struct m0_sock__peer *peer)
 }
 
 /**
- * When the peer has been silent for long enough. With many peers a little
- * early, and then for many at once: one wake-up for all, and who hears of us
- * need not speak, nor wake us.
+ * Returns the time at which to send a keepalive. With many peers the time is
+ * rounded down, so that one wake-up serves many; a peer that receives ours need
+ * not send its own, nor wake us.
  */
 static m0_time_t keepalive_at(const struct m0_sock__peer *peer)
 {

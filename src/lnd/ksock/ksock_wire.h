@@ -18,7 +18,7 @@ enum {
 	M0_SOCK_REQUEST_V1_BYTES = 16,
 	M0_SOCK_REQUEST_V2_BYTES = 28,
 	M0_SOCK_REQUEST_BYTES_MAX = 28,
-	/** Magic and version, which tell the size of a request or HELLO. */
+	/** Magic and version, which determine the size of a request or HELLO. */
 	M0_SOCK_MAGIC_BYTES = 4,
 	M0_SOCK_HEAD_BYTES = 8,
 	M0_SOCK_HELLO_V1_BYTES = 72,
@@ -111,10 +111,10 @@ size_t m0_sock__hello_encode(const struct m0_sock_hello *hello,
  */
 int m0_sock__hello_bytes(const void *head);
 /**
- * Pre: all bytes are there. Also V1, by which it can be said who was refused. A
- * destination that cannot be is ANY (as it is in V1, which has none): only the
- * source counts, and whether it is ANY or another than expected is for the
- * caller to see.
+ * Decodes a HELLO. Pre: all bytes are there. It decodes V1, too, so that a log can
+ * name the peer that was refused. An impossible destination becomes ANY (as in V1,
+ * which has none): only the source counts. The caller checks whether the source is
+ * ANY or another than expected.
  * @retval -EPROTO  a source that cannot be; more addresses than may be.
  */
 int m0_sock__hello_decode(struct m0_sock_hello *hello, const void *bytes);

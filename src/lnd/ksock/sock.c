@@ -286,7 +286,7 @@ static void ni_end(struct m0_sock__ni *ni)
 	}
 }
 
-/** All that the interface had is told. */
+/** Frees the interface and notifies the engine: all that it had has ended. */
 static void ni_gone(struct m0_sock__ni *ni)
 {
 	struct m0_lnd_ni *lnd_ni = ni->sni_ni;

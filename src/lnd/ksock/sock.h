@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
- * Lustre's socket driver, without sockets: who connects to whom and how they
- * introduce themselves, which connection a message takes, when a peer is lost,
- * and for each connection what bytes come next.
+ * Lustre's socket driver, without sockets: which side connects, the handshake, the
+ * connection that a message takes, the time at which a peer is lost, and for each
+ * connection the meaning of the next bytes.
  *
  * Pure. Below it are byte streams (stream/stream.h): sockets (room lnd/tcp) or
  * the simulator. The provider of the streams moves bytes straight between them
@@ -26,7 +26,7 @@ enum m0_sock_accept {
 	/** Any. The NID and pid that the node claims are believed: a Lustre node would
 	 * take its address for its NID, and its port for its pid. */
 	M0_SOCK_ACCEPT_ALL,
-	/** Nobody: there is no listener. */
+	/** None: there is no listener. */
 	M0_SOCK_ACCEPT_NONE
 };
 

@@ -2,11 +2,10 @@
 /**
  * The socket driver's own: instance, interfaces, peers, connections.
  *
- * Nothing here calls up but the halves while the room below feeds or drains
- * them, and m0_sock__step. Whatever else has ended (messages, connections,
- * peers) is put on a list of the instance, from which the next step tells it.
- * So a connection that was ended stays in memory until that step, and a
- * function that ends one may be called from anywhere.
+ * Only m0_sock__step, and the halves while the provider of streams feeds or drains
+ * them, call the engine. A function that ends a message, a connection or a peer puts
+ * it on a list of the instance, and the next step reports it. So a connection that
+ * was ended stays in memory until that step, and any code may end one.
  */
 #ifndef M0_SRC_LND_SOCK_SOCK_INTERNAL_H
 #define M0_SRC_LND_SOCK_SOCK_INTERNAL_H
@@ -100,18 +99,17 @@ struct m0_sock {
 	struct m0_list sk_listeners;
 	/** Accepted, not yet of a peer. */
 	struct m0_list sk_accepting;
-	/** Reading waits for the engine: who was offered longest ago is first.
-	 */
+	/** Connections whose input waits for the engine, the oldest offer first. */
 	struct m0_list sk_paused;
-	/** Offers of one round have the same number: the engine may think
-	 * otherwise when a new one begins. */
+	/** Offers of one round have the same number. The engine may decide
+	 * otherwise in a new round. */
 	uint32_t sk_retry_round;
 	/** When to go on with it, NEVER: at any step; and when that was. */
 	m0_time_t sk_retry_at;
 	m0_time_t sk_retried;
 	/** Peers with acknowledgements for which no place is chosen. */
 	struct m0_list sk_acks;
-	/** Ended: messages, connections; peers that have something to tell. */
+	/** Ended messages and connections, and peers that have something to report. */
 	struct m0_list sk_ended;
 	struct m0_list sk_dead;
 	struct m0_list sk_peers;
@@ -131,7 +129,7 @@ struct m0_sock {
 	int (*sk_hello_staged)(struct m0_sock_conn *conn);
 	/** Called up in this step. */
 	bool sk_spoke;
-	/** Counts messages, to tell which connection was used last. */
+	/** Counts messages, to find the connection that was used last. */
 	uint64_t sk_used;
 	/** Lines that peers may still make us log, and since when. */
 	unsigned  sk_lines_nr;
@@ -222,7 +220,7 @@ struct m0_sock__peer {
 	struct m0_list_link sp_link;
 	/** In sk_failed. */
 	struct m0_list_link sp_failed_link;
-	/** To be told: down, why; to be dropped. */
+	/** To report: the peer is down, and why. The record is to be dropped. */
 	bool sp_down;
 	int  sp_down_status;
 	bool sp_drop;
@@ -242,7 +240,7 @@ enum m0_sock__state {
 	/** Accepted; the request or HELLO of the peer is awaited. */
 	M0_SOCK__ACCEPTING,
 	M0_SOCK__OPEN,
-	/** Has been, or is being, told that it is not wanted. */
+	/** The refusal was sent, or is being sent. */
 	M0_SOCK__REFUSED,
 	M0_SOCK__DEAD
 };
@@ -430,7 +428,7 @@ static inline void m0_sock__alarm_by(struct m0_sock        *sock,
 	    alarm->al_timer.ti_deadline > deadline)
 		m0_sock__alarm_set(sock, alarm, deadline);
 }
-/** Something is to be told by a step: let there be one soon. */
+/** Requests a step soon, because there is something to report. */
 void m0_sock__rouse(struct m0_sock *sock);
 /** May something that a peer causes be logged? */
 bool m0_sock__may_say(struct m0_sock *sock);
@@ -497,7 +495,7 @@ void m0_sock__tx_end(struct m0_lnd_tx *tx, int status,
 void m0_sock__tx_end_all(struct m0_list *list, int status);
 /** Health for the errno of a connection that was lost. */
 enum m0_lnd_health m0_sock__health(int status);
-/** Tells what has ended. */
+/** Reports the messages that have ended. */
 void m0_sock__tx_tell(struct m0_sock *sock);
 
 /* -- ack.c: cookies owed --------------------------------------------------- */
@@ -531,7 +529,7 @@ void m0_sock__peer_opened(struct m0_sock__peer *peer,
 void m0_sock__peer_lost(struct m0_sock__peer *peer, struct m0_sock_conn *conn);
 /** Ends all open connections. */
 void m0_sock__peer_reset(struct m0_sock__peer *peer, int status);
-/** Something is to be done or told of it by the next step. */
+/** Queues the peer for the next step, which works for it or reports it. */
 void m0_sock__peer_work(struct m0_sock__peer *peer);
 void m0_sock__peer_tell(struct m0_sock__peer *peer);
 void m0_sock__peer_alarm(struct m0_sock__peer *peer);
@@ -545,7 +543,7 @@ void m0_sock__peer_acks_place(struct m0_sock__peer *peer);
 
 /** Connects, if a connection is wanted and may be made now. */
 void m0_sock__dial_more(struct m0_sock__peer *peer);
-/** Begins to want. @return 0, or why there is no hope now. */
+/** Requests a connection. @return 0, or the error that prevents one now. */
 int m0_sock__dial_want(struct m0_sock__peer *peer);
 /** The connection being made was not made. */
 void m0_sock__dial_failed(struct m0_sock__peer *peer, int status);
@@ -578,7 +576,7 @@ int m0_sock__conn_fail(struct m0_sock_conn *conn, int status);
  * was cut off; messages that have not begun take another one.
  */
 void m0_sock__conn_cut(struct m0_sock_conn *conn, int status);
-/** Frees what a kill left, telling about a message half received. */
+/** Frees what a kill left, and reports a message that was half received. */
 void m0_sock__conn_free(struct m0_sock_conn *conn);
 /** Arms the alarm by what is going on. */
 void m0_sock__conn_alarm(struct m0_sock_conn *conn);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
-/* Messages that have ended and wait for a step to tell it. */
+/* Messages that have ended, which the next step reports. */
 #include "lnd/ksock/sock_internal.h"
 
 enum m0_lnd_health m0_sock__health(int status)

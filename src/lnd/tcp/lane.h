@@ -31,8 +31,8 @@ enum {
 	M0_LANE_CALL_BYTES = 1 << 20
 };
 
-/** A job that has to wait is given back after so long, that its owner learns of what
- * was moved. */
+/** A job that has to wait is given back after so long, so that its owner gets the
+ * number of bytes that were moved. */
 #define M0_LANE_WAIT_NS (20 * M0_TIME_ONE_MSEC)
 
 struct m0_lanes;

@@ -133,7 +133,7 @@ static int socket_listen(int fd, struct m0_host_addr *addr)
 	if (bind(fd, (struct sockaddr *)&sa, len) != 0 ||
 	    listen(fd, BACKLOG) != 0)
 		return -errno;
-	/* A port of the system's choice is told. */
+	/* Return the port that the system chose. */
 	return addr->sa_port == 0 ? m0_tcp__addr_bound(fd, addr) : 0;
 }
 

@@ -408,7 +408,7 @@ static ssize_t pieces_move(struct m0_tcp_stream *stream,
 	return all;
 }
 
-/* The next pass reads what has come, and tells the end. */
+/* Notes the failure. The next pass reads what has come, and reports the end. */
 static bool out_failed(struct m0_tcp_stream *stream, ssize_t rc)
 {
 	stream->tcs_out_rc = (int)rc;

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
- * How a stream with a pipe comes to be. A node that listens at an address also has a
- * Unix socket with an abstract name, which tells the user, the address and the port.
- * Such a name is of one network namespace, as the address is, and vanishes with its
- * socket. With a directory the name is that of a file there. A node that dials an address
- * looks for that name first. Whatever fails before the pipe is there makes it dial over
- * TCP.
+ * How a stream with a pipe is made. A node that listens at an address also has a Unix
+ * socket with an abstract name, which contains the user, the address and the port. Such a
+ * name is of one network namespace, as the address is, and vanishes with its socket. With
+ * a directory the name is that of a file there. A node that dials an address looks for
+ * that name first. After any failure before the pipe is there, it dials over TCP.
  *
  * Anybody can take a name, so each side looks at the user of the other one: its own, or
  * root.
@@ -534,7 +533,7 @@ static bool name_is_left_over(const struct sockaddr_un *sa, socklen_t len)
 	return is_left;
 }
 
-/* The mode of the directory says who may connect, not that of the file. */
+/* The mode of the directory, not that of the file, decides which users may connect. */
 static int name_take(int fd, const struct sockaddr_un *sa, socklen_t len)
 {
 	int rc = bind(fd, (const struct sockaddr *)sa, len) == 0 ? 0 : -errno;

@@ -95,7 +95,7 @@ struct m0_near {
 	struct m0_near_word nea_word;
 	unsigned            nea_word_nr;
 	int                 nea_word_fd;
-	/** Known to nobody who cannot read this memory. */
+	/** A secret: only a process that can read this memory has it. */
 	uint64_t nea_cookie[2];
 };
 

@@ -6,10 +6,10 @@
  * rtro_ready, a sleeper, or another source), or another pass of the same step
  * (rtr_looked), does not ask again. Now and then epoll is asked in any case.
  *
- * Who waits may wait for another stream than the last. While the last one is not
- * known to be the only one, epoll is asked after some tries for nothing, and
- * again whenever they are twice as many: so what came on another is found when
- * its wait is twice as long as it had to be, at most.
+ * The thread may wait for another stream than the last. Unless the last one has proved
+ * to be the only busy one, a pass asks epoll after some tries for nothing, and again
+ * whenever their number has doubled: so input of another stream waits at most twice as
+ * long as it had to.
  */
 #include <sys/resource.h>
 
@@ -17,8 +17,8 @@
 #include "lnd/tcp/near_internal.h"
 
 enum {
-	/** Passes for one question to epoll while there is other work, or it
-	 * is to tell of others than the last stream; and if not. */
+	/** Passes for one call of epoll_wait() while streams other than the last
+	 * one have work; and if they have none. */
 	ASK_PASSES = M0_TCP_PASS_READ,
 	ASK_PASSES_ALONE = 8 * ASK_PASSES,
 	/** Passes in a row in which the last stream was tried for nothing. */
@@ -26,8 +26,7 @@ enum {
 	/** Reads of the last stream before epoll need not watch it, and nothing
 	 * is expected of others. */
 	HITS_MIN = 64,
-	/** As ASK_PASSES if all streams have pipes, which tell what they have
-	 * without epoll. */
+	/** As ASK_PASSES if all streams have pipes, which are polled in memory. */
 	ASK_PASSES_NEAR = 1024,
 	/** Tries for nothing before epoll is asked for others, till then. */
 	ASK_MISSES = 4
@@ -79,8 +78,8 @@ static void tcp_look(struct m0_reactor_source *src)
 }
 
 /*
- * The stream that was read last, if it is to be tried without being told that
- * it has something; or NULL.
+ * Returns the stream that was read last, if it is to be read without an event of
+ * epoll; or NULL.
  */
 static struct m0_tcp_stream *hot_try(struct m0_tcp_io *io)
 {
@@ -107,7 +106,7 @@ static struct m0_tcp_stream *hot_try(struct m0_tcp_io *io)
 	return hot;
 }
 
-/* Somebody is to hear of the last stream who does not try it. */
+/* Lets epoll watch the last stream, for a thread that does not try it. */
 static void hot_watch(struct m0_tcp_io *io)
 {
 	M0_PRE_EX(m0_tcp__io_invariant(io));
@@ -365,8 +364,8 @@ static const struct m0_streams_ops streams_ops = {
 
 /*
  * Leave a quarter of the files that this process may have open to others. If all
- * of them were streams, no peer could be accepted, and a peer that has made too
- * many connections could not be told from one that has not.
+ * of them were streams, no peer could be accepted, and the node could not
+ * distinguish a peer that has made too many connections from one that has not.
  */
 static unsigned streams_max(void)
 {
@@ -449,7 +448,7 @@ void m0_tcp__install(void)
 	m0_host_ops_set(&m0_tcp__host_ops);
 }
 
-/* Unless somebody sets another table, nodes use sockets. */
+/* Nodes use sockets unless a program sets another table. */
 __attribute__((__constructor__)) static void tcp_start(void)
 {
 	m0_tcp__install();

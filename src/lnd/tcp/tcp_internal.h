@@ -3,11 +3,17 @@
  * Shared by the files of this room: the streams of stream/stream.h as TCP
  * sockets.
  *
- * near*.c the same between nodes of one host, without TCP;
- * lane.c threads that move payloads, tcp_lane.c what streams give to them;
- * tcp.c the table and the passes; tcp_link.c the state of devices; tcp_stream.c the two ways of a stream; tcp_dial.c and
- * listen.c how streams come to be, end.c how they end; tcp_addr.c addresses; why.c
- * what is told to people whose configuration does not work.
+ *   tcp.c         the table and the passes
+ *   tcp_stream.c  input and output of a stream
+ *   tcp_dial.c    streams that are dialled
+ *   listen.c      streams that are accepted
+ *   end.c         the end of streams
+ *   near*.c       streams between nodes of one host, without TCP
+ *   lane.c        threads that move payloads
+ *   tcp_lane.c    payloads that streams give to these threads
+ *   tcp_link.c    the state of devices
+ *   tcp_addr.c    addresses
+ *   why.c         messages for users whose configuration does not work
  */
 #ifndef M0_SRC_LND_TCP_TCP_INTERNAL_H
 #define M0_SRC_LND_TCP_TCP_INTERNAL_H
@@ -114,7 +120,7 @@ struct m0_tcp_io {
 	/** Accepted, and have not introduced themselves, the oldest first; nea_link. */
 	struct m0_list tci_greeting;
 	unsigned       tci_greeting_nr;
-	/** Their peers were told that this node sleeps. */
+	/** This node has notified their peers that it sleeps. */
 	bool tci_nears_sleep;
 	/** Regions of peers that are mapped. */
 	unsigned tci_maps_nr;
@@ -126,7 +132,7 @@ struct m0_tcp_io {
 	unsigned tci_all_nr;
 	/** Streams with bytes to be taken before the next look. */
 	struct m0_list tci_seen;
-	/** Listeners with somebody waiting. */
+	/** Listeners whose sockets have connections to accept. */
 	struct m0_list tci_callers;
 	/** Addresses whose devices are watched, and the socket that reports
 	 * changes of devices; lof_fd is -1 until the first is watched. */
@@ -280,7 +286,7 @@ bool m0_tcp__in_direct(struct m0_tcp_stream *stream, size_t nr);
 void m0_tcp__in_ended(struct m0_tcp_stream *stream, ssize_t nr);
 /** Bytes that the peer has not acknowledged. */
 size_t m0_tcp__unsent(struct m0_streams *streams, struct m0_stream *stream);
-/** Ends the stream, and tells so. */
+/** Ends the stream, and reports the end. */
 void m0_tcp__stream_broken(struct m0_tcp_stream *stream, int status);
 
 /* -- tcp_lane.c ------------------------------------------------------------ */
@@ -338,7 +344,7 @@ void m0_tcp__links_init(struct m0_tcp_io *io);
 void m0_tcp__links_fini(struct m0_tcp_io *io);
 void m0_tcp__watch(struct m0_streams *streams, struct m0_stream_watch *watch);
 void m0_tcp__unwatch(struct m0_streams *streams, struct m0_stream_watch *watch);
-/** Accepts some of those who wait, and calls up. */
+/** Accepts some of the waiting connections, and calls up. */
 void m0_tcp__accept(struct m0_tcp_io *io);
 
 /**

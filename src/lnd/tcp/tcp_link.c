@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * The state of devices: a socket of rtnetlink reports that links or addresses of the
- * host have changed; what they are now is listed anew. The socket waits among the
- * listeners that have somebody waiting, so a pass without changes does nothing for it.
+ * host have changed; this code then lists them anew. Input of the socket puts it among
+ * the listeners with connections to accept, so a pass without changes does nothing for it.
  */
 #include <ifaddrs.h>
 #include <linux/netlink.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
- * The two ways of a stream. Sockets are watched edge-triggered: a read that
- * brings less than there was room for has emptied the socket, and the next byte
- * is told anew; so no call is made to learn that there is nothing. Likewise a
- * write that is not taken whole.
+ * Input and output of a stream. epoll watches sockets edge-triggered: a read that
+ * returns less than was asked for has emptied the socket, and the next byte raises
+ * an event; so no call only finds that there is nothing. The same holds for a write
+ * that is not taken whole.
  *
  * A call up may hang up this stream, or others. The function that makes one keeps the
  * stream in tci_current, and has lost it if it is not there afterwards.
@@ -70,8 +70,8 @@ void m0_tcp__stream_in_add(struct m0_tcp_stream *stream)
 }
 
 /*
- * Writing is over. What the peer sent before it closed may say why: it is read
- * first, if the connection wants it. The next pass tells the end.
+ * Ends the output. The peer may have sent the reason before it closed: the next pass
+ * reads that first, if the connection wants it, and then reports the end.
  */
 void m0_tcp__out_failed(struct m0_tcp_stream *stream, int rc)
 {
@@ -85,8 +85,8 @@ void m0_tcp__out_failed(struct m0_tcp_stream *stream, int rc)
 }
 
 /*
- * The kernel tells epoll of each message, in the way of its sender; who tries
- * the stream anyway has no use for that.
+ * Stops watching the stream: the kernel spends time of the sender on each event for
+ * epoll, and a node that tries the stream anyway does not need events.
  */
 void m0_tcp__hot_unwatch(struct m0_tcp_io *io)
 {
@@ -606,7 +606,7 @@ bool m0_tcp__stream_in(struct m0_tcp_stream *stream)
 	M0_PRE_EX(m0_tcp__stream_invariant(stream));
 	io->tci_current = stream;
 	more = stream_in(stream);
-	/* Paused, with nobody to hear of it: no use to wait for the rest. */
+	/* The input is paused and the output has failed: do not wait for the rest. */
 	if (io->tci_current == stream && stream->tcs_in_paused &&
 	    stream->tcs_out_rc != 0 && !m0_tcp__is_in_lent(stream))
 		m0_tcp__stream_broken(stream, stream->tcs_out_rc);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
- * Texts for people whose address cannot be used: what is wrong, and everything
- * that helps. The texts depend on the value of the sysctl, so that nobody is
+ * Texts for users whose address cannot be used: what is wrong, and everything
+ * that helps. The texts depend on the value of the sysctl, so that no user is
  * asked to set it again.
  */
 #include <fcntl.h>
@@ -52,7 +52,7 @@ static const char *own_path(char buf[PATH_BYTES])
 	return buf;
 }
 
-/* -1: cannot be told. */
+/* Returns the first port that needs no privilege; -1: unknown. */
 static int unprivileged_start(void)
 {
 	char    buf[16];
