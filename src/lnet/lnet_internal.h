@@ -742,7 +742,7 @@ void m0_lnet__recovery_lpni(struct m0_lnet_engine *eng,
 			    struct m0_lnet_lpni   *lpni);
 /** Ends the recovery. */
 void m0_lnet__recovery_stop(struct m0_lnet_engine *eng);
-/** Tells peers what this node reports of its NIs, if that has changed. */
+/** Pushes the state of this node's NIs to peers if that has changed. */
 void m0_lnet__ni_told(struct m0_lnet_engine *eng);
 /** lhk_pinged, of routing.c. */
 void m0_lnet__routing_pinged(struct m0_lnet_engine *eng, struct m0_lnet_ni *ni);

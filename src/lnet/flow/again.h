@@ -16,8 +16,8 @@ bool m0_lnet__again_may(const struct m0_lnet_msg *msg,
 int m0_lnet__again_path(struct m0_lnet_msg *msg);
 /**
  * Returns true if an operation for this peer may take any path. Matching at the peer
- * maps each NID of this node to one of them only if the peer knows them all, which
- * its discovery has told it.
+ * maps each NID of this node to one of them only if the peer has them all, from its
+ * discovery of this node.
  */
 static inline bool m0_lnet__spreads(const struct m0_lnet_op   *op,
 				    const struct m0_lnet_peer *peer)

@@ -4,8 +4,8 @@
  *
  * A memo has the paths that are equal by all criteria which only a change of the
  * topology changes. It holds for one generation of the topology, and up to a time.
- * Credits, queued bytes and turns change with every message, and nothing tells the
- * memo of it. It keeps the candidates that are idle in the order of their turns, and
+ * Credits, queued bytes and turns change with every message without a notification
+ * of the memo. It keeps the candidates that are idle in the order of their turns, and
  * looks at the first: if that was used since, it goes to its new place; if it is
  * busy, it is put aside until it is idle. The first one that is neither is the best,
  * since an idle candidate is better than a busy one, and turns only grow. If all are

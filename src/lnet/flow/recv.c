@@ -562,8 +562,8 @@ static bool is_asymmetric(const struct coming *in)
 	       !m0_lnet__far_is_by(eng, m0_lnet_nid_net(src), hop->lpn_peer);
 }
 
-/* Makes a record of a sender behind a router, if it can be answered by a route: it
- * is told of changes of this node then. */
+/* Makes a record of a sender behind a router, if a route leads back to it, so that
+ * this node notifies it of changes. */
 static void sender_keep(const struct coming *in)
 {
 	struct m0_lnet_engine    *eng = in->cmi_eng;
@@ -765,7 +765,7 @@ void m0_lnet__rx_done(struct m0_lnd_rx *rx, int status,
 		m0_lnet__failure_count(&msg->msg_rx.mrx_ni->lni_failures,
 				       health);
 	} else if (M0_UNLIKELY(rx->lr_cancelled)) {
-		/* All of it came after the cut: its sender hears of no success. */
+		/* All of it came after the cut: report no success to its sender. */
 		status = m0_lnet__abort_status(msg->msg_engine);
 	}
 	rx_end(msg, status);

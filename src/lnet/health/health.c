@@ -48,7 +48,7 @@ static void sick_count(struct m0_lnet_engine *eng, bool was_sick, bool is_sick)
 	m0_lnet__topology_changed(eng);
 }
 
-/** Nobody forwards, or is told, about `0@lo`. */
+/** Nothing is forwarded by `0@lo`, and no peer is notified of it. */
 static bool is_lo(const struct m0_lnet_ni *ni)
 {
 	return ni == ni->lni_engine->le_lo;

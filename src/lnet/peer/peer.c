@@ -469,7 +469,7 @@ static void nid_learn(struct m0_lnet_engine *eng, struct m0_lnet_peer *peer,
 	if (other == peer || is_configured(other))
 		return;
 	/* Messages to the gateway would go to any peer that claims its NID. In turn
-	 * it takes no NID of a peer that has told its NIDs itself. */
+	 * a gateway takes no NID of a peer that has reported its NIDs itself. */
 	trusted = is_configured(peer) || m0_lnet__peer_is_gateway(peer);
 	if (m0_lnet__peer_is_gateway(other) && !trusted)
 		return;
@@ -593,7 +593,7 @@ void m0_lnet__peer_outdate(struct m0_lnet_engine *eng,
 	m0_lnet__topology_changed(eng);
 }
 
-/* -- peers that the user tells of ------------------------------------------ */
+/* -- peers that the user configures ---------------------------------------- */
 
 static bool nid_is_a_peers(const struct m0_lnet_engine *eng,
 			   const struct m0_lnet_nid    *nid)
@@ -602,7 +602,7 @@ static bool nid_is_a_peers(const struct m0_lnet_engine *eng,
 	       m0_lnet__ni_find(eng, nid) == NULL;
 }
 
-/** Returns true if the NID is that of another peer that the user has told of. */
+/** Returns true if the NID is that of another peer that the user has configured. */
 static bool nid_is_taken(const struct m0_lnet_engine *eng,
 			 const struct m0_lnet_nid    *nid,
 			 const struct m0_lnet_peer   *peer)

@@ -91,7 +91,7 @@ static void probe_end_peer(struct m0_lnet_engine  *eng,
 	lpni = m0_lnet__lpni_find(eng, &po->lpo_probe->pr_nid);
 	if (status == 0 && lpni != NULL) {
 		probe_fill_peer(po->lpo_probe, lpni->lpn_peer);
-		/* Such a peer is neither asked nor told; lnetctl fails, too. */
+		/* Such a peer gets neither a ping nor a push; lnetctl fails, too. */
 		if ((lpni->lpn_peer->lpe_state & M0_LNET_PEER_NO_DISCOVERY) !=
 		    0)
 			status = -EOPNOTSUPP;

@@ -31,7 +31,8 @@ static void asked(struct m0_lnet_engine *eng, struct m0_lnet_ask *ask)
 	m0_lnet__lpni_put(eng, lpni);
 }
 
-/** A NID that was never heard, or not for the limit, is given up. */
+/** Returns true if nothing has come from the NID ever, or for longer than the limit:
+ * the node gives up its recovery. */
 static bool is_given_up(const struct m0_lnet_engine *eng,
 			const struct m0_lnet_lpni   *lpni)
 {
