@@ -10,8 +10,8 @@ enum {
 	MSG_SIZE_MIN = 1024,
 	/** Rounds of a step. */
 	ROUNDS_NR = 4,
-	/** Posters told in a step: what they post leaves while others wait to
-	 * be told, so that both sides work at the same time. */
+	/** Posters notified in a step: what they post leaves while others wait, so
+	 * that both sides work at the same time. */
 	TELLS_MAX = 32
 };
 
@@ -150,7 +150,7 @@ static m0_time_t queue_next(const struct m0_timerq *queue)
 	return queue->tq_nr > 0 ? m0_timerq_next(queue) : M0_TIME_NEVER;
 }
 
-/* Calls, ends to be told, streams that have something to say. */
+/* Calls, posters to be notified, streams that have something to send. */
 static bool has_work(const struct m0_rpc__machine *m)
 {
 	return m0_rpc__calls_wait(m) ||
@@ -536,7 +536,7 @@ static bool is_quiet(void *arg)
 	       !m0_rpc__rails_are_changed(m);
 }
 
-/* In inline mode somebody has to deliver the last events. */
+/* Waits for STOPPED. In inline mode this thread delivers the last events. */
 static void stopped_wait(struct m0_rpc__machine *m)
 {
 	if (!m->rml_cfg.rc_inline) {
@@ -580,10 +580,10 @@ void m0_rpc_machine_stop(struct m0_rpc_machine *machine, bool abort)
 	m0_mutex_unlock(&m->rml_rails.rlr_lock);
 	m0_rpc__do(m, stop_begin, &abort);
 	(void)m0_rpc__wait(m, is_quiet, m, M0_TIME_NEVER);
-	/* The threads of stores and pools, which told it the last things. */
+	/* The threads of stores and pools may still be inside their last wake. */
 	m0_rpc__wakers_wait(m);
-	/* One of those who stop it goes on, and the others have no machine to
-	 * wait for any more. */
+	/* One of the threads that stop the machine goes on; for the others there is
+	 * nothing left to wait for. */
 	if (__atomic_exchange_n(&m->rml_stopper, 1, __ATOMIC_SEQ_CST) != 0)
 		return;
 	m0_rpc__rails_stop(m);

@@ -10,9 +10,9 @@
  * lock that the step takes as a whole; pushing to a machine that has ended is
  * refused.
  *
- * A step: calls; timers; streams that have something to say; formation; items
- * that have ended are told to their posters. Net callbacks come before it, in
- * the same pass, and what was added leaves behind it.
+ * A step runs calls, timers, streams that have something to send, and formation, and
+ * notifies the posters of items that have ended. Net callbacks come before it, in
+ * the same pass, and what was added leaves after it.
  *
  * The machine consists of parts, each a structure with a header and files of its
  * own: the inbox (rpc_inbox.c), timers (pause.c), counts (stats.c), items that
@@ -193,7 +193,7 @@ static inline uint32_t m0_rpc__session_state(
 	return __atomic_load_n(&session->s_state, __ATOMIC_ACQUIRE);
 }
 
-/** May be told to stop: looks whether it is quiet. The step's end. */
+/** Looks whether a machine that stops is quiet. The end of a step. */
 void m0_rpc__machine_drain(struct m0_rpc__machine *m);
 
 /** rca_target; NULL: no memory. */

@@ -21,7 +21,7 @@ void m0_rpc__counts_fini(struct m0_rpc__counts *counts)
 	m0_mutex_fini(&counts->rco_lock);
 }
 
-/* All are numbers of 64 bits. The last five tell of now. */
+/* All fields have 64 bits. The last five are gauges, the others are counters. */
 enum {
 	STATS_NR = sizeof(struct m0_rpc_stats) / sizeof(uint64_t),
 	GAUGES_NR = 5

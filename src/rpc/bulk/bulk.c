@@ -220,7 +220,7 @@ static bool offer_ended(struct m0_rpc_bulk *rb, struct m0_rpc_bulk_buf *rbuf,
 	return true;
 }
 
-/* Tell whether a buffer is in no queue and not started elsewhere. */
+/* Returns true if a buffer is in no queue and not started elsewhere. */
 static bool buf_ends(struct m0_rpc_bulk *rb, struct m0_rpc_bulk_buf *rbuf,
 		     const struct m0_net_buffer_event *ev, int *ret_rc)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
- * Bulk over several links. Who offers a buffer does so once for each link, over
- * the same memory: a first net buffer, which is that of a bulk without links,
- * and spares. Who moves it has one net buffer, which goes from way to way.
+ * Bulk over several links. The passive side offers a buffer once for each link, over
+ * the same memory: by a first net buffer, which is that of a bulk without links, and by
+ * spares. The active side has one net buffer, which it moves from way to way.
  *
- * A buffer whose bytes have been moved is not done with that: if they are ours
- * they may have been lost behind us, and if they are the peer's it may not know
- * that we have them. The peer asks again then over another way, and finds it as long
- * as the request has not ended.
+ * A buffer does not end when its bytes have been moved: bytes of ours may have been lost
+ * after they left, and a peer whose bytes have arrived may not have seen that. The peer
+ * then asks again over another way, and finds the buffer as long as the request has not
+ * ended.
  */
 #include "rpc/bulk/bulk.h"
 

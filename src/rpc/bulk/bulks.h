@@ -23,8 +23,8 @@ struct m0_rpc__bulk_ops {
 };
 extern const struct m0_rpc__bulk_ops m0_rpc__bulk_ops;
 
-/** Bulk with several ways, by the request that it belongs to. Who moves the
- * machine looks and takes out, any thread adds. */
+/** Bulk with several ways, by its request. Any thread adds; only the machine's thread
+ * looks up and removes. */
 struct m0_rpc__bulks {
 	const struct m0_rpc__bulk_ops *bks_ops;
 	struct m0_mutex                bks_lock;

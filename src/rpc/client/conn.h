@@ -50,9 +50,10 @@ struct m0_rpc__conn {
 	uint64_t             rcx_nr;
 	/** By rsx_link. */
 	struct m0_list rcx_sessions;
-	/** One-way items, by ril_link; posted and not told. Atomic. */
+	/** One-way items, by ril_link. */
 	struct m0_list rcx_items;
-	uint32_t       rcx_hold_nr;
+	/** Posted items whose posters are not yet notified. Atomic. */
+	uint32_t rcx_hold_nr;
 	/** By ris_link. */
 	struct m0_list rcx_sources;
 	/** Packets that the server takes. */

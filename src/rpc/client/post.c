@@ -110,8 +110,8 @@ static int fail(struct m0_rpc_item *item, int rc)
 	return rc;
 }
 
-/* Counts an item; false: there are too many. Its own thread, which counts on its
- * own, is told by others' numbers a moment late: it may be one more then. */
+/* Counts an item; false: there are too many. The machine's thread has a count of its
+ * own and reads that of other threads late, so there may be one item too many. */
 static inline bool cached_take(struct m0_rpc__machine *m)
 {
 	uint32_t max = m->rml_cfg.rc_cached_max;

@@ -497,7 +497,8 @@ static void terminated(struct m0_rpc__note *note, int rc, const void *body,
 	m0_rpc__conn_state_set(conn, M0_RPC_CONN_TERMINATED);
 }
 
-/* Is there anything to tell the server, and can it be told? */
+/* Makes the note that ends the connection at the server. *ret NULL: the server need
+ * not be notified, or (with an error) cannot be. */
 static int farewell(struct m0_rpc__machine *m, const struct m0_rpc__conn *conn,
 		    struct m0_rpc__note **ret)
 {

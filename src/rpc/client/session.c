@@ -67,7 +67,7 @@ static void watch_removed(struct m0_rpc__session *s)
 	s->rsx_seen = false;
 }
 
-/* A state of which its owner is told; not that it is busy, or idle again. */
+/* Queues a call of s_changed. Changes between BUSY and IDLE cause none. */
 static void state_tell(struct m0_rpc__session   *s,
 		       enum m0_rpc_session_state state)
 {
@@ -606,7 +606,8 @@ static void terminated(struct m0_rpc__note *note, int rc, const void *body,
 	ended(s, rc);
 }
 
-/* Is there anything to tell the server, and can it be told? */
+/* Makes the note that ends the session at the server. *ret NULL: the server need not
+ * be notified, or (with an error) cannot be. */
 static int farewell(struct m0_rpc__machine *m, const struct m0_rpc__session *s,
 		    struct m0_rpc__note **ret)
 {

@@ -2,7 +2,7 @@
 /**
  * The client's half of an update stream: numbers, window, resends,
  * acknowledgements. A state machine without time and without I/O; its owner,
- * the machine, calls it from one thread and tells it `now`.
+ * the RPC machine, calls it from one thread and passes `now`.
  *
  * A number (xid) is given when a request goes into a packet for the first time,
  * from 1 and without gaps, so what was cancelled before never had one. What

@@ -2,9 +2,9 @@
 /**
  * Items that are posted here: states, references, ends.
  *
- * An item ends in two parts: m0_rpc__item_end() takes it out of everything, and
- * at the end of the step its poster is told. If a packet on its way has its
- * memory, the first part waits for that.
+ * An item ends in two parts: m0_rpc__item_end() removes it from all structures, and
+ * the end of the step notifies its poster. If a packet on its way refers to its
+ * memory, the first part waits for that packet.
  */
 #include "rpc/rpc_internal.h"
 
@@ -351,7 +351,7 @@ static void item_count(struct m0_rpc__machine   *m,
 		M0_RPC__COUNT(m, rs_nr_timedout_items, 1);
 }
 
-/* Tells the poster, and puts the reference of its post. */
+/* Notifies the poster, and puts the reference of its post. */
 static inline void poster_tell(struct m0_rpc__machine *m,
 			       struct m0_rpc_item     *item,
 			       struct m0_rpc__session *session,
@@ -466,7 +466,7 @@ struct wait_for {
 	uint64_t                  wfo_states;
 };
 
-/* A final state counts when the poster has been told. */
+/* A final state counts once rio_replied has returned. */
 static bool state_is(void *arg)
 {
 	const struct wait_for *w = arg;

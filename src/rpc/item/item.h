@@ -34,7 +34,7 @@ enum m0_rpc__item_flags {
 	M0_RPC__IF_ENDS = 32,
 	/** A reply that is kept for duplicates: not put when it has left. */
 	M0_RPC__IF_KEPT = 64,
-	/** A stream knows it. */
+	/** The item is in a stream. */
 	M0_RPC__IF_IN_STREAM = 128,
 	/** A session or connection counts it. */
 	M0_RPC__IF_HELD = 256,
@@ -54,7 +54,7 @@ enum m0_rpc__item_flags {
 	M0_RPC__IF_MUTE = 32768
 };
 
-/** ril_gate: who cancels and who ends agree on this. Atomic. */
+/** ril_gate: decides between a cancel and an end. Atomic. */
 enum m0_rpc__item_gate {
 	M0_RPC__IG_CANCEL = 1,
 	M0_RPC__IG_ENDED = 2
@@ -84,8 +84,8 @@ struct m0_rpc__owner {
 	 * number. */
 	void (*own_leave)(struct m0_rpc__machine *m, struct m0_rpc_item *item);
 	/** The poster has been notified: the owner has one item less, and may be
-	 * gone after this. So may the item: the owner is told by its session
-	 * and connection. */
+	 * gone after this. So may the item, which is why the call passes its
+	 * session and connection. */
 	void (*own_release)(struct m0_rpc__session *session,
 			    struct m0_rpc__conn    *conn);
 };
@@ -203,8 +203,8 @@ void m0_rpc__ends_fini(struct m0_rpc__ends *ends);
 bool m0_rpc__item_answered(struct m0_rpc_item *item);
 /**
  * Ends a posted item, with an error or a reply (whose reference goes along):
- * takes it out of everything, now, or when its packet has left if that refers
- * to its memory. Its poster is told at the end of the step.
+ * removes it from all structures, now, or when its packet has left if that refers
+ * to its memory. The end of the step notifies its poster.
  */
 void m0_rpc__item_end(struct m0_rpc_item *item, int rc,
 		      struct m0_rpc_item *reply);
@@ -214,8 +214,8 @@ void m0_rpc__reply_end(struct m0_rpc_item *reply, int rc);
 /** Its packet has left, and it was to end then. */
 void m0_rpc__item_ends(struct m0_rpc_item *item);
 /**
- * Tells the posters of at most `max` items that have ended.
- * @return of how many.
+ * Notifies the posters of at most `max` items that have ended.
+ * @return how many items.
  */
 unsigned m0_rpc__ended_run(struct m0_rpc__machine *m, unsigned max);
 /** Notifies the poster of an item that has ended, and puts the reference of its

@@ -59,7 +59,8 @@ static inline struct m0_rpc__note *m0_rpc__note_of(
  * their way, to this peer or to all. */
 struct m0_rpc__note *m0_rpc__notice_new(struct m0_rpc__target *target,
 					enum m0_rpc_wire_op op, size_t nr_max);
-/** Nobody asks for its answer any more. It may have ended, and not been told. */
+/** Drops the note: nobody needs its answer any more. The note may have ended already,
+ * with its callback still to come. */
 void m0_rpc__note_drop(struct m0_rpc__note *note);
 /** Sends a one-way note and forgets it. */
 void m0_rpc__note_send(struct m0_rpc__note   *note,

@@ -3,7 +3,7 @@
  * Between rpc_recv.c, which queues receive buffers, and rbuf.c, which counts the
  * items that refer to them.
  *
- * As long as a buffer is queued nobody's count is the last, and the machine's
+ * While a buffer is queued no other reference is the last, and the machine's
  * thread, which gets them all and puts most, counts for itself alone. When the
  * queue gives it up, the count of the machine's thread is added to that of all
  * threads.

@@ -7,7 +7,7 @@
 
 /**
  * Memory of packets that came: a net buffer of the pool, whose nb_app_private
- * counts who refers to it, or with bit 0 set a block on the heap. 0: none.
+ * counts its references, or with bit 0 set a block on the heap. 0: none.
  */
 /** Put the reference of an item. Any thread. */
 void m0_rpc__rbuf_put(struct m0_rpc__machine *m, uintptr_t rbuf);

@@ -2,12 +2,12 @@
 /**
  * Packets that come. A receive buffer takes several; bodies are left in it, and
  * items that point there count in nb_app_private, beside the receive queue,
- * which counts one. Who puts the last count gives the buffer back to the pool.
- * When too many buffers are held by items alone, packets are copied.
+ * which counts one. The thread that puts the last reference gives the buffer back to
+ * the pool. When too many buffers are held by items alone, packets are copied.
  *
- * As long as a buffer is queued nobody's count is the last, and the machine's
- * thread, which gets them all and puts most, counts for itself alone. When the
- * queue gives it up what it has counted goes to that of all threads.
+ * While a buffer is queued no other reference is the last, and the machine's thread,
+ * which gets all of them and puts most, counts apart, without atomics. When the buffer
+ * leaves the queue, this count is added to that of all threads.
  */
 #include "rpc/item/rbuf.h"
 

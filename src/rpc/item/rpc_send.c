@@ -281,8 +281,8 @@ static void header_fill(struct m0_rpc__machine *m, struct m0_rpc_item *item,
 	}
 }
 
-/* A reply whose body could not be encoded: who asked is told why not, and does
- * not wait. */
+/* Replaces a reply whose body could not be encoded by a status, so that the client
+ * gets the reason and does not wait. */
 static void mute_header(struct m0_rpc_item *item, int rc,
 			struct m0_rpc_wire_item *w)
 {
@@ -636,8 +636,8 @@ static void packet_again(struct m0_rpc__pause *pause)
 	m0_rpc__target_check(t);
 }
 
-/* One on its way does not leave again either, if its event tells that it was
- * refused before. One that waits ends at a step, as one that is queued. */
+/* A packet on its way does not leave again either, if its event reports that it was
+ * refused before. A packet that waits ends at a step, as a queued one does. */
 static void packet_cancel(struct m0_rpc__packet *p)
 {
 	struct m0_rpc__machine *m = p->rpk_machine;

@@ -16,7 +16,7 @@ static void types_lock_get(void)
 {
 	uint32_t none = 0;
 
-	/* 1: somebody initialises it. */
+	/* 1: a thread initialises the lock. */
 	if (__atomic_compare_exchange_n(&types_lock_is_up, &none, 1, false,
 					__ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
 		m0_mutex_init(&types_lock);

@@ -43,16 +43,16 @@ void m0_rpc__rails_init(struct m0_rpc__rails *rails);
 /** The `i`-th modulo their number. */
 struct m0_net_transfer_mc *m0_rpc__rail_tm(const struct m0_rpc__machine *m,
 					   uint32_t                      i);
-/** Tell whether a transfer machine is one of the machine's addresses that were
- * not removed. */
+/** Returns true if a transfer machine is one of the RPC machine's addresses that
+ * were not removed. */
 bool m0_rpc__rail_is(const struct m0_rpc__machine    *m,
 		     const struct m0_net_transfer_mc *tm);
-/** By which a connection speaks, a request came. Any thread; they may be those
- * of a moment ago, and are there as long as the machine. */
+/** Return the TM that a connection uses, or by which a request came. Any thread. The
+ * result may be out of date, but exists as long as the RPC machine. */
 struct m0_net_transfer_mc *m0_rpc__conn_tm(const struct m0_rpc_conn *conn);
 struct m0_net_transfer_mc *m0_rpc__request_tm(
 	const struct m0_rpc_item *request);
-/** A number for an address, by which both sides know it; not 0. */
+/** Returns the number of an address, by which both sides identify it; not 0. */
 uint64_t m0_rpc__at(const char *addr);
 /** The machine's address of this number; NULL: none is. Any thread. */
 struct m0_net_transfer_mc *m0_rpc__at_find(struct m0_rpc__machine *m,

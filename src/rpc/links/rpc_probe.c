@@ -302,8 +302,8 @@ static m0_time_t down_tick(struct m0_rpc__link *link)
 	return link->lnk_probe_at;
 }
 
-/* The only one of its connection, which is not watched: if its address was taken,
- * from another of ours. The server knows us by what it has told us. */
+/* The only link of a connection is not watched. If its own address was removed, it moves
+ * to another one of this machine; packets keep the life that the server has reported. */
 static void alone_look(struct m0_rpc__link *link)
 {
 	uint64_t epoch;

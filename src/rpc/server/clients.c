@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
- * Peers as clients: who they are, their sessions, and the streams of those.
+ * Peers as clients: their identities, their sessions, and the streams of those.
  *
  * A client is one incarnation of a uuid, with a life number of its own: packets
  * with another number belong to another life. A younger incarnation replaces the

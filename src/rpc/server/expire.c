@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
- * Records of clients that have departed without a word are deleted by age, and by
+ * Records of clients that have departed without a terminate are deleted by age, and by
  * need when the store is full, if the store outlives the machine.
  *
  * The record of a client says when it was known to live. A *sweep* goes through
@@ -11,8 +11,8 @@
  * that are older than rc_client_idle_ns. It deletes none before it has been up for
  * rc_client_idle_ns: so long they have to come back.
  *
- * A job reads, the machine decides, as it knows who lives, and a second job does
- * it, unless the record has changed meanwhile.
+ * A job reads. The machine decides, because it has the list of live clients. A second
+ * job deletes, unless the record has changed meanwhile.
  */
 #include "rpc/rpc_internal.h"
 #include "rpc/core/record.h"

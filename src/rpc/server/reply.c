@@ -294,7 +294,8 @@ void m0_rpc_reply_undo(struct m0_rpc_item *request, int rc)
 	answered_set(request->ri_rmachine->rm_lib, request);
 }
 
-/* In a transaction it fails that: what nobody can be told does not happen. */
+/* Fails the request. In a transaction this undoes it: no update is kept whose result
+ * cannot be reported. */
 static void too_large(struct m0_rpc_item *request)
 {
 	if (m0_rpc__il(request)->ril_job == NULL)

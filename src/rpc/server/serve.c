@@ -360,7 +360,7 @@ static uint32_t share_of(const struct m0_rpc__came *came)
 	return came->rca_nr / came->rca_packet.rwp_items_nr;
 }
 
-/* Tells whether a request has to wait until those before it were executed. */
+/* Returns true if a request has to wait until those before it were executed. */
 static bool is_ahead(const struct m0_rpc__sstream  *stream,
 		     const struct m0_rpc_wire_item *w)
 {

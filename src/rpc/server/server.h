@@ -53,7 +53,7 @@ struct m0_rpc__client {
 	uint64_t                rct_life;
 	struct m0_hash_link     rct_hash;
 	struct m0_timer         rct_timer;
-	/** From where it was heard last: kept, as long as the client is. */
+	/** Target from which the last packet came. The client holds a reference. */
 	struct m0_rpc__target *rct_target;
 	/** Target before that one: a client may alternate. */
 	struct m0_rpc__target *rct_other;
@@ -140,7 +140,7 @@ void m0_rpc__server_init(struct m0_rpc__server   *server,
 			 const struct m0_rpc_cfg *cfg);
 void m0_rpc__server_fini(struct m0_rpc__server *server);
 
-/** Where its replies go: to where it is heard from now. */
+/** Sends further replies to the address from which this packet came. */
 void m0_rpc__client_heard(struct m0_rpc__client *client,
 			  struct m0_rpc__came   *came);
 /** The client that sent it, if what it says of itself is right now.
@@ -161,10 +161,10 @@ void m0_rpc__packet_max_note(struct m0_rpc__client     *client,
 			     const struct m0_rpc__came *came);
 void m0_rpc__packet_max_set(const struct m0_rpc__client *client,
 			    struct m0_rpc__target       *target);
-/** Tells whether there are `max` already, or twice as many with those that have
+/** Returns true if there are `max` already, or twice as many with those that have
  * gone and of which something is being executed. */
 bool m0_rpc__is_full(uint32_t nr, uint32_t gone_nr, uint32_t max);
-/** Tell whether a client has as many sessions as it may. */
+/** Returns true if a client has as many sessions as it may. */
 bool m0_rpc__client_is_full(const struct m0_rpc__client *client);
 /** NULL: no memory. */
 struct m0_rpc__ssession *m0_rpc__ssession_new(struct m0_rpc__client *client,
@@ -175,7 +175,7 @@ struct m0_rpc__ssession *m0_rpc__ssession_new(struct m0_rpc__client *client,
 void m0_rpc__request_drop(struct m0_rpc_item *item);
 /** Ends the wait of a request for its turn. */
 void m0_rpc__held_end(struct m0_rpc__item *il);
-/** Tell whether any incarnation of the client is known. */
+/** Returns true if any incarnation of the client is known. */
 bool                     m0_rpc__client_lives(const struct m0_rpc__machine *m,
 					      const struct m0_uint128      *uuid);
 struct m0_rpc__ssession *m0_rpc__ssession_find(struct m0_rpc__client *client,
@@ -211,11 +211,11 @@ m0_bcount_t m0_rpc__ssession_bytes(uint32_t streams);
 int  m0_rpc__sstream_get(struct m0_rpc__ssession *session, uint32_t nr,
 			 struct m0_rpc__sstream **ret);
 void m0_rpc__sstream_free(struct m0_rpc__ssession *session, uint32_t nr);
-/** Tells whether packets that were copied, since all receive buffers were in use,
+/** Returns true if packets that were copied, since all receive buffers were in use,
  * take as much as clients may. */
 bool m0_rpc__copies_are_full(const struct m0_rpc__machine *m);
-/** Tells whether a request of so many bytes may wait for its turn in a stream. If
- * not it is dropped: the client asks again. */
+/** Returns true if a request of so many bytes may wait for its turn in a stream. If
+ * not, the server drops it, and the client resends it. */
 bool m0_rpc__may_hold(const struct m0_rpc__machine *m,
 		      const struct m0_rpc__client *client, m0_bcount_t nr);
 /** Charges the client for a request that waits; 0: it waits no more. */
