@@ -24,8 +24,8 @@ enum {
 #define M0_STORE__TREE       "kv"
 
 /**
- * Every transaction puts the mark and names itself in it, so that a tree can be
- * told from an older one.
+ * Every transaction puts the mark with its own number, which distinguishes a tree
+ * from an older one.
  */
 struct m0_store__mark {
 	uint32_t smk_version;

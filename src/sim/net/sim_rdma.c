@@ -486,7 +486,7 @@ static void rdm_reject(struct m0_o2ib_request *request, const void *bytes,
 	reject_go(request->rdn_event, bytes, nr, 0);
 }
 
-/** Tells the peer, unless it cannot be reached. */
+/** Notifies the peer, unless the connection between the hosts is cut. */
 static void disconnect(struct rdm_qp *qp)
 {
 	struct rdm_qp *peer = qp->rdq_peer;

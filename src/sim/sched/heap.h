@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
- * A heap that counts, and fails when told to: stands between m0_alloc() and
- * where memory came from before. Several may be stacked; each sees all calls.
+ * A heap that counts, and fails when configured to: it stands between m0_alloc() and
+ * the previous source of memory. Several may be stacked; each sees all calls.
  *
  * No two allocations touch, whatever the source below: segments that touch
  * become one (m0_bufvec_iovec()), and a simulated run must not depend on where

@@ -258,7 +258,7 @@ static void sim_yield(void)
 
 /*
  * As the real ones, but with an eventfd for the timer, which is written to when
- * virtual time has come: so poll() with no time-out tells the truth.
+ * virtual time has come: so poll() with no time-out returns the right state.
  */
 static int sim_fd_open(struct m0_os_fd *fd)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
- * Messages that find no receive buffer. Behind the entries of all buffers is
- * one that takes anything, and nothing of it, so that the machine hears of them.
+ * Messages that find no receive buffer. Behind the entries of all buffers is one that
+ * matches every message and takes no bytes, so that the TM gets an event for each.
  *
  * A machine with a pool has, before that one, two stages: memory in which short
  * messages lie until the pool has given a buffer for them. A burst may be faster
@@ -174,7 +174,8 @@ void m0_xlnet__catch_end(struct xlnet_machine *xm)
 	}
 }
 
-/* Has a message come that is to be told of? No message before STARTED. */
+/* Returns true if the event is of a message that is to be reported. A TM reports
+ * none before STARTED. */
 static bool is_message(const struct xlnet_machine *xm,
 		       const struct m0_lnet_event *ev)
 {

@@ -20,8 +20,8 @@
  * Each MD of ours names in mda_user what it is for (struct xlnet_md). Events
  * come on the node's thread, which takes the machine's lock for them
  * (m0_net_kit_enter); everything of a machine and its buffers here is under
- * that lock. An MD's last event lets go of its memory, and only then the kit
- * hears of the end of a buffer.
+ * that lock. An MD's last event releases its memory, and only then the transport
+ * reports the end of a buffer to the kit.
  *
  * Match bits: a machine's number in the upper 12, in the lower 52 bits 0 for
  * messages and an identity for a passive buffer (xlnet_bits).
@@ -94,7 +94,7 @@ struct xlnet_md {
 
 struct xlnet_stage;
 
-/** An end point's part: as messages to it, and from it, say who it is. */
+/** The transport's part of an end point: its identity in messages to and from it. */
 struct xlnet_ep {
 	/** How to send to it; lo_portal 0: not made yet. */
 	struct m0_lnet_op xe_op;

@@ -10,7 +10,8 @@ enum {
 	VISIT_NR = 32
 };
 
-/* A machine is left when it has heard what a pass has for it, or much of it. */
+/* Leaves the TM that is visited, and enters `machine` unless that is NULL. A TM is left
+ * when it has got all events that a pass has for it, or VISIT_NR of them. */
 static void visit(struct xlnet_node *node, struct m0_net_kit_machine *machine)
 {
 	if (node->xn_visited != NULL)

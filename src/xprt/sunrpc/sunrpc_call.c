@@ -2,8 +2,8 @@
 /**
  * Messages sent, and the active side of bulk: one call, or one for each piece.
  *
- * A call knows its buffer by identity. Given up, it goes on without: what has
- * left is answered, and the answer ignored.
+ * A call has the identity of its buffer. When the buffer is given up, the call goes on
+ * without it: the server answers what has left, and the call ignores the answer.
  */
 #include "xprt/sunrpc/sunrpc_internal.h"
 
@@ -282,8 +282,8 @@ void m0_sunrpc__call_begin(struct sr_call *call, m0_time_t now)
 }
 
 /*
- * A message that has left may have been taken. A caller that would give it up now
- * learns from the answer what came of it; one that was cut has come to nothing.
+ * Notes that a message has left: the server may have taken it. A message that is given
+ * up after this completes with its answer; one that was cut short has no effect.
  */
 void m0_sunrpc__call_sent(struct sr_conn *conn, struct sr_call *call,
 			  struct m0_net_kit_buf *kb, m0_time_t now)

@@ -124,8 +124,8 @@ uint32_t m0_sunrpc__call_encode(uint8_t *to, const struct sr_call_head *head);
 uint32_t m0_sunrpc__reply_encode(uint8_t *to, const struct sr_reply_head *head);
 
 /**
- * How many bytes a call's head has, as far as `nr` of them tell: more than nr:
- * that many are needed to go on. Never above SR_HEAD_MAX.
+ * Returns how many bytes a call's head has, as far as its first `nr` bytes determine
+ * it: a result above nr is the number needed to go on. Never above SR_HEAD_MAX.
  * @param rpc  set to the bytes of the part that is RPC's own, when known.
  * @retval 0  it is no call.
  */
@@ -240,7 +240,7 @@ struct sr_call {
 	bool sca_retried;
 	/**
 	 * SR_MSG: all of it has left. The buffer stays claimed until the answer
-	 * tells what came of it.
+	 * reports the result.
 	 */
 	struct m0_net_kit_buf *sca_left;
 	m0_time_t              sca_since;
@@ -408,7 +408,7 @@ int             m0_sunrpc__reply_end(struct sr_conn *conn, bool whole);
 /** `kb` is claimed, or NULL: the buffer has been given up. */
 void m0_sunrpc__call_sent(struct sr_conn *conn, struct sr_call *call,
 			  struct m0_net_kit_buf *kb, m0_time_t now);
-/** Ends it: tells the buffer, if that still waits. */
+/** Ends the call: completes its buffer, if that still waits. */
 void m0_sunrpc__call_end(struct sr_call *call, int rc, uint32_t nr);
 /** How many time-outs of its domain it has for an answer. */
 uint32_t m0_sunrpc__call_times(const struct sr_call *call);

@@ -188,7 +188,7 @@ static void accept_all(m0_time_t now)
 		else if (!M0_IN(fd, (-ECONNABORTED, -EINTR, -EPROTO)))
 			break;
 	}
-	/* The loop tells once: what is left is asked for again. */
+	/* The loop reports a listener once: accept again what is left. */
 	if (fd >= 0)
 		node->sn_accept_again = now;
 	else if (fd != -EAGAIN)

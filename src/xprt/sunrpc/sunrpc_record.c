@@ -483,7 +483,7 @@ static ssize_t read_some(struct sr_conn *conn, m0_time_t now)
 		sink_release(in, kb);
 	if (nr <= 0)
 		return rc;
-	/* The rest is told by the loop; an end has been told already. */
+	/* The loop reports what comes later. It does not report an end twice. */
 	if ((size_t)nr < asked && !conn->sc_ended)
 		conn->sc_can_read = false;
 	rc = direct ? direct_end(conn, (size_t)nr, data_nr, now)
