@@ -3,8 +3,8 @@
  * The two files of a copy. The source is read at offsets and must be at the end
  * what it was at the start. The destination is written to a file without a
  * name (or, where the file system has none such, with a temporary one), which
- * gets its name in one step when it is complete and on the disk: whoever looks
- * sees the old file, or the new one, or none.
+ * gets its name in one step when it is complete and on the disk: other processes
+ * see the old file, or the new one, or none.
  */
 #ifndef M0_TOOLS_COPY_FILE_H
 #define M0_TOOLS_COPY_FILE_H
@@ -52,7 +52,7 @@ struct dst_file {
 	int df_fd;
 	/** Its temporary name in the directory; empty: it has none. */
 	char df_tmp[64];
-	/** Written so far without a hole, and told to go to the disk. */
+	/** Bytes written so far without a hole, whose write-back was started. */
 	uint64_t df_flushed;
 	/** The file has its final name. */
 	bool df_committed;

@@ -150,8 +150,8 @@ static void job_move_far(struct copy_job *job)
 }
 
 /*
- * The receiver was told of the end, and was not heard of it. An interruption
- * says so itself.
+ * Returns true if END was sent and no END_REPLY was received. An interruption has a
+ * message of its own.
  */
 static bool job_is_unknown(const struct copy_job *job)
 {

@@ -3,8 +3,9 @@
  * `colibri copy --listen`: a machine that takes OPENs (the door), and a machine
  * and a thread for each copy that was let in (a session).
  *
- * Main looks at what came to the door, opens files, starts and ends sessions. So a stranger costs a slot of a list,
- * and one who was let in what COPY_WINDOW_MAX says.
+ * The main thread takes what came to the door, opens files, starts and ends sessions. So
+ * an unknown sender costs a slot of a list, and an accepted one at most the memory of
+ * COPY_WINDOW_MAX.
  */
 #include <fcntl.h>
 #include <poll.h>

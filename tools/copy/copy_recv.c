@@ -483,8 +483,8 @@ static void send_end_reply(struct copy_receiver *receiver, int status)
 }
 
 /*
- * A sender elsewhere is given some time to hear how it ended, and more if it
- * asks again.
+ * Waits for BYE of a sender in another process, so that END_REPLY reaches it; longer if
+ * END comes again.
  */
 static void bye_wait(struct copy_receiver *receiver)
 {

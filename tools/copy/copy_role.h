@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
- * The two roles of a copy. They know of each other the receiver's address and
- * what messages say (copy_wire.h), nothing else.
+ * The two roles of a copy. They share the receiver's address and the contents of
+ * messages (copy_wire.h), nothing else.
  *
- * The sender's thread reads block by block, in order, into free slots, offers
- * each as a passive buffer and says so in a message. A slot is free again when
+ * The sender's thread reads block by block, in order, into free slots, and offers
+ * each as a passive buffer by a message. A slot is free again when
  * its block was read by the peer and the reply has come. The receiver's
  * callbacks pull each block that is offered into a slot of its own; its thread
  * writes the blocks, in the order of their offsets, and replies. So reading,
@@ -13,10 +13,9 @@
  *
  * Within a process no operation has a time-out: a copy that is suspended goes
  * on later, and one that is stuck ends by a signal. Between processes each side
- * gives up when it has not heard of the other for so long (cpl_timeout_ns), or
- * the other was heard but has done nothing (tpo_idle_ns). And there messages may
- * be lost: what the sender was not answered it says again, as copy_wire.h has
- * it, in copy_sender_tick().
+ * gives up when it has received nothing for so long (cpl_timeout_ns), or the other
+ * side sends messages but makes no progress (tpo_idle_ns). There messages may be
+ * lost, too: copy_sender_tick() resends those without an answer (copy_wire.h).
  */
 #ifndef M0_TOOLS_COPY_ROLE_H
 #define M0_TOOLS_COPY_ROLE_H
@@ -65,7 +64,7 @@ struct copy_sender {
 	struct copy_msg  cs_open;
 	struct tool_call cs_call;
 	char             cs_addr[COPY_TEXT_MAX + 1];
-	/** END was sent: the copy may be done, whatever we hear. Locked. */
+	/** END was sent: the copy may be done, whatever is received. Locked. */
 	bool cs_ending;
 	/** END of either kind, and when it was sent last; 0: not yet. Locked. */
 	struct copy_msg   cs_last;
@@ -84,7 +83,7 @@ struct copy_sender {
 	/** The receiver's last word. */
 	struct copy_msg cs_end;
 	bool            cs_ended;
-	/** The failure is the receiver's, who says more of it. */
+	/** The receiver has failed, and its message says more. */
 	bool cs_told;
 	/** The file is on disk at the receiver. */
 	bool cs_committed;
@@ -121,7 +120,7 @@ struct copy_receiver {
 	struct tool_port        cr_port;
 	const struct copy_plan *cr_plan;
 	struct dst_file        *cr_dst;
-	/** The peer, as learnt from its first message; and who it must be. */
+	/** The peer, from its first message; and the peer that it must be. */
 	struct m0_net_end_point *cr_from;
 	const char              *cr_addr;
 	struct recv_slot        *cr_slots;
@@ -146,19 +145,19 @@ struct copy_receiver {
 	struct copy_msg cr_last;
 	bool            cr_last_said;
 	m0_time_t       cr_last_asked;
-	/** The sender has heard the end. */
+	/** BYE was received: the sender has END_REPLY. */
 	bool               cr_bye;
 	struct copy_phases cr_phases;
 };
 
 /**
- * @param from  who the sender is; NULL: whoever comes.
+ * @param from  address of the sender; NULL: any.
  */
 int copy_receiver_open(struct copy_receiver   *receiver,
 		       const struct copy_plan *plan, struct dst_file *dst,
 		       const char *from, int done_fd);
 int copy_receiver_run(struct copy_receiver *receiver);
-/** Tells a sender elsewhere that we are there; as copy_sender_tick(). */
+/** Sends ALIVE to a sender in another process if it is due, as copy_sender_tick(). */
 void copy_receiver_tick(struct copy_receiver *receiver);
 /** Calls the copy off, unless it is past that. Any thread. */
 void copy_receiver_cancel(struct copy_receiver *receiver);

@@ -356,7 +356,7 @@ static int source_check(struct copy_sender *sender)
 	return rc;
 }
 
-/* Tells the receiver that all was sent, or that it is called off. */
+/* Sends END: all was sent, or (by its status) the copy is called off. */
 static void send_end(struct copy_sender *sender, int status)
 {
 	struct tool_port *port = &sender->cs_port;

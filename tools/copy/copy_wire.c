@@ -41,7 +41,7 @@ int copy_msg_encode(const struct copy_msg *msg, void *bytes, size_t size)
 	return (int)(COPY_MSG_HEAD_BYTES + tail);
 }
 
-/* Blocks and windows are told by OPEN and, if it is well, by its reply. */
+/* OPEN and its reply, if that is a success, have sizes of the block and the window. */
 static bool window_is_sane(const struct copy_msg *msg)
 {
 	bool told = msg->cm_type == COPY_OPEN ||

@@ -11,7 +11,7 @@
  *	...                 up to `inflight` blocks at a time
  *	END(length, mode, checksum, status)    ->  verifies, syncs, renames
  *	                 <-  END_REPLY(status, checksum, reason)
- *	BYE                                    ->  all is told
+ *	BYE                                    ->  ends its wait
  *
  * OPEN goes to the address that the receiver is known by, everything after
  * OPEN_REPLY to the one in it; two machines of one process need neither. All

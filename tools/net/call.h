@@ -13,9 +13,9 @@ struct tool_call {
 	struct tool_port *tca_port;
 	/** Sends the question. @return 0, or the call ends with that. */
 	int (*tca_send)(struct tool_call *call);
-	/** Ask again whoever is busy, as long as there is time. */
+	/** Repeat the question to a busy peer, as long as there is time. */
 	bool tca_patient;
-	/** Set by the callback that hears the answer, under the port's lock. */
+	/** Set by the callback that receives the answer, under the port's lock. */
 	bool tca_answered;
 	int  tca_status;
 };

@@ -57,7 +57,7 @@ int tool_port_rc(struct tool_port *port)
 
 /*
  * Takes the message out of the buffer and gives the buffer back at once: by the
- * time that the peer hears of an answer, there is room for its next message.
+ * time that the peer receives an answer, there is room for its next message.
  */
 static int port_empty(struct tool_port                 *port,
 		      const struct m0_net_buffer_event *ev, uint8_t *bytes)

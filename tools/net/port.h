@@ -51,15 +51,15 @@ struct tool_port {
 	uint64_t tpo_conv;
 	uint64_t tpo_strays_nr;
 	/**
-	 * How long the peer may be silent, ns, and when it was heard last. 0:
-	 * for ever, for it is in this process. Locked.
+	 * How long the peer may be silent, ns, and when its last message came. 0:
+	 * for ever, because the peer is in this process. Locked.
 	 */
 	m0_time_t tpo_timeout_ns;
 	m0_time_t tpo_heard;
 	m0_time_t tpo_told_alive;
 	/**
-	 * A peer that is heard may yet do nothing of what it is waited for: how
-	 * long it may, ns, and when it last did something. 0: for ever. Locked.
+	 * How long a peer that sends messages may make no progress, ns, and when it
+	 * last made some. 0: for ever. Locked.
 	 */
 	m0_time_t tpo_idle_ns;
 	m0_time_t tpo_moved;
@@ -117,7 +117,8 @@ void tool_port_reply(struct tool_port *port, struct m0_net_end_point *to,
 bool tool_port_alive_due(struct tool_port *port);
 /** How often that is to be called, ns. */
 m0_time_t tool_port_alive_ns(const struct tool_port *port);
-/** The peer was heard, be it elsewhere than at this port. Without the lock. */
+/** Notes that the peer lives: a message came, at this port or elsewhere. Without the
+ * lock. */
 void tool_port_heard(struct tool_port *port);
 /** The peer did something, or the role's thread itself. With the lock. */
 void tool_port_moved(struct tool_port *port);
@@ -127,8 +128,8 @@ int tool_conv_make(uint64_t *ret);
 void tool_port_drain(struct tool_port *port, m0_time_t ns);
 /**
  * Waits for the condition. If the peer has been silent for too long the port
- * fails with -ETIMEDOUT; if it was heard, but did nothing, with -ETIME. With
- * the lock.
+ * fails with -ETIMEDOUT; if it sent messages, but made no progress, with -ETIME.
+ * With the lock.
  */
 void tool_port_wait(struct tool_port *port);
 

@@ -40,7 +40,8 @@ struct get_file {
 	struct get_file *gf_link;
 };
 
-/** @param root_fd  the directory; dst is below it. NULL: told. */
+/** Opens the destination of an object. @param root_fd  the directory; dst is below it.
+ * @retval NULL  it failed; the failure was reported. */
 struct get_file *get_file_new(struct obj_job *job, const char *name,
 			      int root_fd, const char *dst);
 void             get_file_free(struct get_file *file);

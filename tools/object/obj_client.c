@@ -231,8 +231,8 @@ static int transport_open(struct obj_client *client)
 				     name);
 	(void)target_check(client, xprt);
 	lnet_opts_timeout(&opts, args->oa_timeout_ms);
-	/* The end points are named; and who does not listen cannot be asked
-	 * back by each NID of a service that has several. */
+	/* The end points are named. A node without a listener cannot be pinged by
+	 * the other NIDs of a service that has several. */
 	opts.nop_cfg.lc_discovery = false;
 	if (lnet_opts_check(&opts) != 0)
 		return client->oc_fail->tf_exit;

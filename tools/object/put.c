@@ -112,7 +112,7 @@ static void name_of(const struct put_args *args, const char *root,
 		snprintf(ret + nr, size - nr, "%s", rest);
 }
 
-/* A file that was found, opened. NULL: not; that was told. */
+/* Opens a file that the walk has found. NULL: it failed; the failure was reported. */
 static struct put_file *file_open(struct put_job *pj)
 {
 	struct put_walk *walk = &pj->pj_walk;

@@ -385,7 +385,7 @@ static bool is_to_restart(const struct put_file *file,
 		lane->ol_rc == -ENODATA);
 }
 
-/* Tells the service to drop the upload. */
+/* Requests the service to drop the upload. */
 static void file_abort(struct put_file *file)
 {
 	struct obj_lane *lane;

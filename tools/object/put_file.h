@@ -9,7 +9,7 @@
 #include "put_walk.h"
 
 enum put_state {
-	/** To be told of: PUT if it is small, else BEGIN. */
+	/** To be announced to the service: by PUT if it is small, else by BEGIN. */
 	PUT_NEW,
 	/** Blocks are to be written. */
 	PUT_BLOCKS,
@@ -42,8 +42,8 @@ struct put_file {
 	struct put_file *pf_link;
 };
 
-/** Opens what a walk has found; NULL: it failed, which was told, or is no file
- * any more. */
+/** Opens what a walk has found. NULL: it failed, and the failure was reported; or it
+ * is no file any more. */
 struct put_file *put_file_new(struct obj_job *job, const struct put_walk *walk,
 			      const char *name);
 void             put_file_free(struct put_file *file);

@@ -75,8 +75,8 @@ int serve_file_sync(const struct serve_file *file, const struct serve_dir *dir,
 		    const uint8_t *id);
 /** Gone already is good. */
 int serve_file_unlink(const struct serve_dir *dir, const uint8_t *id);
-/** Waits until the disk knows that it is gone, as all whose ids begin with the
- * same byte. */
+/** Syncs the removal of a file to disk, and of all whose ids begin with the same
+ * byte. */
 int serve_file_gone_sync(const struct serve_dir *dir, const uint8_t *id);
 /** Nothing of it counts as written any more. */
 int serve_file_forget(const struct serve_dir *dir, const uint8_t *id);
@@ -88,7 +88,7 @@ uint64_t serve_file_mtime_ns(const struct serve_dir *dir, const uint8_t *id);
 struct server;
 struct serve_client;
 
-/** One that was heard of since the start; under the server's lock. */
+/** An upload of which a request has come since the start; under the server's lock. */
 struct serve_upload {
 	struct m0_list_link su_link;
 	/** Id that the client gave the source, and that of its file. */
@@ -247,8 +247,8 @@ struct serve_op *serve_op_new(struct m0_rpc_item *item);
 /** Answers with op_rep, or rc if that is not 0, and ends the operation. */
 void serve_op_end(struct serve_op *op, int rc);
 void serve_op_free(struct serve_op *op);
-/** Until none is left: who was answered may not have ended. After the machine
- * was stopped, before it is finalised. */
+/** Waits until no operation is left: one that was answered may not have ended. Call it
+ * after the machine was stopped, before it is finalised. */
 void serve_ops_wait(struct server *sv);
 /** Answers a request with a reply; inside an update, too. */
 void serve_reply(struct m0_rpc_item *item, const struct obj_rep *rep);
@@ -327,7 +327,7 @@ int serve_object_get(struct m0_rpc_tx *tx, const char *name, size_t nr,
 		     struct obj_rep *ret);
 /** Is there an object in a file? Of a store that is not shared yet. */
 bool serve_store_has_files(struct m0_rpc_store *store);
-/** Adds to what is counted; failing to is not told. */
+/** Adds to the counts of the store. A failure is ignored. */
 void serve_count(struct m0_rpc_tx *tx, const struct obj_info *more,
 		 const struct obj_info *less);
 void serve_info_get(struct m0_rpc_tx *tx, struct obj_info *ret);

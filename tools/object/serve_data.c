@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Data of large objects: blocks by bulk, from and to files. A block is written
- * as often as it is asked for, and is the same each time; its sum is noted when
- * it has been, so that who goes on after a cut need not send it again.
+ * as often as it is sent, and is the same each time; then its sum is noted, so that
+ * a client that goes on after a lost connection need not resend it.
  */
 #include <fcntl.h>
 #include <unistd.h>
@@ -443,8 +443,8 @@ static int sums_check(const struct serve_op *op, const struct serve_file *file)
 	return rc;
 }
 
-/* The kernel tells of what it could not write once, and takes it for written
- * from then on: it is to be sent again. */
+/* The kernel reports a failed write-back once, and takes the data for written from then
+ * on. So forget the file: the client resends it. */
 static int commit_sync(const struct serve_op *op, const struct serve_file *file)
 {
 	const struct serve_dir *dir = &op->op_server->sv_dir;

@@ -4,8 +4,8 @@
  *
  * A row is one measurement: two machines, A and B, each in a domain of its own,
  * run one test with one size for a while. Everything that a test does, it does
- * in callbacks; who runs these (the library's threads, or threads here that
- * deliver) is the mode's affair. So a test is the same in all modes.
+ * in callbacks; the mode decides which threads run these (the library's, or threads
+ * here that deliver). So a test is the same in all modes.
  */
 #ifndef M0_TOOLS_PERF_H
 #define M0_TOOLS_PERF_H

@@ -12,7 +12,7 @@ enum {
 /** How long the server may take to say why a row failed, ns. */
 #define WHY_NS M0_TIME_ONE_SECOND
 
-/* ------------------------------------------------------------- hearing -- */
+/* ----------------------------------------------------------- receiving -- */
 
 /* For people: nothing that moves a cursor comes through the decoder. */
 static void text_keep(char ret[PERF_TEXT_MAX + 1], const struct perf_msg *msg)
@@ -139,8 +139,8 @@ static bool far_is_bad(const struct perf_far *far)
 }
 
 /*
- * The server's message about the row tells most, then the failure of the port;
- * an error that follows from these is reported only without them.
+ * Reports the server's message about the row, or else the failure of the port, or
+ * else `text`, which may only follow from these.
  */
 static int run_fail(struct perf_run *run, int rc, const char *text)
 {

@@ -50,8 +50,8 @@ int perf_far_look(struct perf_run *run, bool stop, struct perf_look *ret);
 /** To be called some times a second while the row runs. */
 void perf_far_tick(struct perf_run *run);
 /**
- * The row has failed: if the server knows why, or is not there any more, that is
- * what the user is told. Waits a second at most.
+ * The row has failed: reports the reason that the server sends, or that the server is
+ * not there any more. Waits a second at most.
  */
 void perf_far_explain(struct perf_run *run);
 

@@ -12,7 +12,7 @@ enum {
 	LOOK_MS = 500
 };
 
-/* Everything that is a message at all; whose, main knows. */
+/* Takes every message that can be decoded; main finds its client. */
 static bool door_wants(struct tool_door *door, struct m0_net_end_point *from,
 		       void *bytes, size_t nr)
 {

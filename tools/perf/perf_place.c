@@ -132,7 +132,7 @@ static int far_prepare(struct perf_args *args)
 	if (args->pa_timeout_ms == 0)
 		args->pa_timeout_ms = TIMEOUT_DEF_MS;
 	lnet_opts_timeout(&args->pa_opts, args->pa_timeout_ms);
-	/* A thread that spins looks busy, which tells nothing of its work. */
+	/* A thread that spins looks busy, which is no measure of its work. */
 	if (!setup->pu_spin_set) {
 		setup->pu_spin_set = true;
 		setup->pu_spin_ns = 0;

@@ -131,7 +131,7 @@ static uint64_t thread_waited(const char *tid)
 	return waited;
 }
 
-/* All threads of the process; 0 where the kernel does not tell. */
+/* Sums all threads of the process; 0 where the kernel does not report it. */
 static uint64_t waited_now(void)
 {
 	DIR           *dir = opendir("/proc/self/task");

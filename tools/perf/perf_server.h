@@ -35,7 +35,7 @@ struct perf_server {
 
 /** Answers what came; ends the client if its time is over. */
 void perf_server_look(struct perf_server *server);
-/** A client that is there still hears that we end. */
+/** Notifies a client that is still there that the server ends. */
 void perf_server_dismiss(struct perf_server *server);
 
 #endif /* M0_TOOLS_PERF_SERVER_H */
