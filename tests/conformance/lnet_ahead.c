@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
- * A buffer is added; a peer hears of it and sends; what it sends is read before
- * the node has so much as looked at what was asked of it. It finds the buffer.
+ * A message that overtakes its buffer. The case adds a buffer; a peer learns of it and
+ * sends; the node reads the message before it takes the entry of the buffer. The message
+ * must find the buffer.
  *
- * Who steps the second node is stopped where it has taken what was asked, and
- * will read next: there the buffer is added, and the other machine sends.
+ * The case stops the thread that steps the second node after it has taken entries and
+ * before it reads: there it adds the buffer, and the other TM sends.
  */
 #include <sched.h>
 #include <unistd.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
- * Failure loops. A story uses a part of the library from beginning to end; it is
- * told again and again, and each time another allocation fails: the first, the
- * second, until there is none left. Whatever failed, the call that notices says
- * so, the same call again goes well, all that was begun ends, and nothing leaks.
+ * Failure loops. A story uses a part of the library from beginning to end; it runs
+ * again and again, and each time another allocation fails: the first, the second,
+ * until there is none left. Each time the call that meets the failure returns an
+ * error, the same call again succeeds, every operation completes, and nothing leaks.
  *
- * Stories are told in the simulator: time-outs cost nothing, and a run is the
- * same each time.
+ * Stories run in the simulator: time-outs cost nothing, and a run is the same each
+ * time.
  */
 #ifndef M0_TESTS_FAIL_FAIL_H
 #define M0_TESTS_FAIL_FAIL_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
-/* Failure loops over allocations: see fail.h. FAIL_NTH=n tells one run alone. */
+/* Failure loops over allocations: see fail.h. FAIL_NTH=n makes one run alone. */
 #include "fail/fail.h"
 
 static void stories_tell(const struct fail_story *stories)

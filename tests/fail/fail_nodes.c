@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
-/* Nodes and addresses of stories that are told in the simulator. */
+/* Nodes and addresses of stories that run in the simulator. */
 #include "fail/fail.h"
 #include "fail/fail_ends.h"
 

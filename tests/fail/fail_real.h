@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
-/** Failure loops of stories that are told in real time. */
+/** Failure loops of stories that run in real time. */
 #ifndef M0_TESTS_FAIL_FAIL_REAL_H
 #define M0_TESTS_FAIL_FAIL_REAL_H
 

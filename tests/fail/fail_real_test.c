@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Failure loops over what the simulator does not run: the library's threads, the
- * sunrpc transport, the durable store. FAIL_CALL=name tells one kind alone.
+ * sunrpc transport, the durable store. FAIL_CALL=name runs one kind alone.
  */
 #include <stdio.h>
 #include <stdlib.h>

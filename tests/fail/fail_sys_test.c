@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
- * Failure loops over system calls: two nodes speak over sockets; each call of
- * each kind fails in turn with each of its errors. Whatever fails, what was
- * begun ends, the next try goes well within a bound, and nothing is left: no
- * memory, no descriptor. FAIL_CALL=name tells one kind alone.
+ * Failure loops over system calls: two nodes communicate over sockets; each call of
+ * each kind fails in turn with each of its errors. After each failure every operation
+ * completes, a retry succeeds within a bound, and neither memory nor descriptors leak.
+ * FAIL_CALL=name runs one kind alone.
  */
 #include <errno.h>
 #include <poll.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
- * System calls of the socket driver and its loop that fail when told to. The
+ * System calls of the socket driver and its loop that fail as a test sets it. The
  * program is linked with --wrap for each of them.
  */
 #ifndef M0_TESTS_FAIL_SYS_H

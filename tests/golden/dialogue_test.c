@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Each recorded dialogue of Lustre's nodes, with our node in the place of either
- * side: it says what the other's questions want, and understands what it is
- * told. V1, which we refuse, is left out.
+ * side: it answers the requests of the other side, and accepts its messages. V1,
+ * which our node refuses, is left out.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
- * A recorded dialogue with one of its machines replaced by a node of ours. The
- * others are played from the recording: what they said is said to our node, at
- * its time. What the replaced machine said must be said by our node too: the
- * same kinds of messages to the same questions, with the same words where the
- * protocol leaves no choice.
+ * A recorded dialogue with one of its hosts replaced by a node of ours. The replay
+ * sends the messages of the other hosts to our node, at their recorded times. Our node
+ * must send the messages of the replaced host: the same kinds in answer to the same
+ * requests, with the same fields where the protocol leaves no choice.
  *
- * Our node answers by itself. What the machine's applications did (pings,
- * discovery, the traffic of selftest) is done by ours: when the recording comes
- * to such a message, the node is told to send one like it, and memory for what
- * comes in is posted before.
+ * Our node answers by itself. The replay does what the host's applications did (pings,
+ * discovery, the traffic of selftest): when the recording comes to such a message, the
+ * node sends one like it, and memory for incoming messages is posted before.
  *
- * Requests of the recording carry handles that answers repeat: ours has its
- * own, so recorded answers are given those. What the node asks beyond the
- * recording (it may look who somebody is) is answered from what the recording
- * tells of him.
+ * Requests of the recording carry handles that answers repeat. Our node has handles of
+ * its own, so the replay puts them into recorded answers. It answers requests beyond
+ * the recording (the node may discover a peer) from what the recording has about the
+ * peer.
  */
 #ifndef M0_TESTS_GOLDEN_REPLAY_H
 #define M0_TESTS_GOLDEN_REPLAY_H

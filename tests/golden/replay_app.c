@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
-/* The application of our node in a replay: sends what it is told to, and lends
- * memory for what comes. */
+/* The application of our node in a replay: sends the messages of the recording, and
+ * posts memory for incoming ones. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

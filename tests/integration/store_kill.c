@@ -6,8 +6,8 @@
  *   store_kill client NR LIFE ADDR LOG       until SIGTERM, then all has ended
  *   store_kill list DIR                      what is in a store
  *
- * A client posts records through streams, several on the way in each; what it
- * was told is a line in LOG: "life stream number error rc". A server appends
+ * A client posts records through streams, several on the way in each; it writes each
+ * result as a line to LOG: "life stream number error rc". A server appends
  * each to the list of its stream. SIGUSR1 cuts all connections of a process.
  */
 #include <errno.h>

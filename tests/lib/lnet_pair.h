@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * A few LNet engines in virtual time, joined by a driver that moves messages
- * in memory and does what a test tells it: hold, drop, fail, be slow. Each node
+ * in memory and, as a test sets it, holds, drops, fails or delays them. Each node
  * has an owner that does no more than the engine needs: a pool of messages, and a
  * list of the events that came.
  *
@@ -106,8 +106,8 @@ struct pair_node {
 	unsigned pno_mds_nr;
 	unsigned pno_mes_nr;
 	bool     pno_eq_full;
-	/** Something was asked for that the engine has not been told; how often
-	 * it has been told such. */
+	/** Something is posted that the engine has not received; how often it has
+	 * received such. */
 	bool     pno_behind;
 	uint64_t pno_takes_nr;
 	/** Posted, to be taken at the end of the pass unless pno_keep. */

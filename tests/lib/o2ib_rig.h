@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * The driver for net o2ib between two fakes: a provider of RDMA whose peer the case
- * plays by hand, and an engine that notes what it is told. Time is what the case
- * says. No assertion of the rig is about what the peer says.
+ * plays by hand, and an engine that records its notifications. The case sets the time.
+ * No assertion of the rig is about what the peer sends.
  */
 #ifndef M0_TESTS_LIB_O2IB_RIG_H
 #define M0_TESTS_LIB_O2IB_RIG_H
@@ -104,7 +104,7 @@ struct rig {
 	unsigned                rg_maps_nr;
 	/** Memory that is registered, of the driver and of the application. */
 	unsigned rg_mems_nr;
-	/** Changes of the NI's state that the engine was told. */
+	/** Changes of the NI's state that the driver has reported. */
 	unsigned rg_statuses_nr;
 	uint8_t  rg_source[RIG_PAYLOAD_MAX];
 	uint8_t  rg_sink[RIG_PAYLOAD_MAX];

@@ -214,7 +214,7 @@ static void groups_commit(struct store_crash *store, m0_time_t now)
 	}
 }
 
-/** Tells the jobs of all groups that have been committed. */
+/** Completes the jobs of all groups that have been committed. */
 static void groups_done(struct store_crash *store)
 {
 	struct store_crash_group *group;

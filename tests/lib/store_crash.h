@@ -48,7 +48,7 @@ struct store_crash {
 	m0_time_t (*stc_clock)(struct store_crash *store);
 	/** Optional: 0, or the error with which this fails. A commit that
 	 * fails takes all later ones that are under way with it.
-	 * STORE_CRASH_DIES: from now on nothing is kept and no job is told,
+	 * STORE_CRASH_DIES: from now on nothing is kept and no job completes,
 	 * until store_crash_crash(), which is to be called soon. */
 	int (*stc_fault)(struct store_crash    *store,
 			 enum store_crash_point point);
@@ -74,8 +74,8 @@ struct store_crash {
 void store_crash_init(struct store_crash *store, m0_bcount_t bytes_max);
 /** Jobs not done are forgotten. */
 void store_crash_fini(struct store_crash *store);
-/** The server dies: what is not committed was never done, and nobody is told.
- * The store can then be given to its successor. */
+/** The server dies: jobs that are not committed were never done, and do not complete.
+ * The store can then be given to the server's successor. */
 void store_crash_crash(struct store_crash *store);
 /** The server's memory of it goes, too: as after the end of a volatile one. */
 void store_crash_forget(struct store_crash *store);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Topologies of m0/sim_route.h: the routes that follow from them, routers that die and
- * come back, and the story that the simulator tells of a message by routers.
+ * come back, and the simulator's trace of a message by routers.
  */
 #include <stdlib.h>
 

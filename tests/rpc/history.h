@@ -3,8 +3,8 @@
  * The history checker of update streams: whole machines over a simulated
  * network. Clients append numbered records through streams while packets are
  * lost, doubled and late, links are cut, commits fail, clients and servers crash
- * and come back; then what the servers have is compared with what the clients
- * were told.
+ * and come back; then the checker compares the servers' records with the results that
+ * clients received.
  *
  * A server's crash: its machine is cut off and torn down, what its store had not
  * committed is lost, and another comes up at the same address with the same

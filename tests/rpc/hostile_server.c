@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
-/* A server that lies to a client of good manners: it is told a specific error,
- * or the truth, in its time; its machine goes on, and so do its other
- * connections. */
+/* A server that sends false answers to a correct client. Each request of the client
+ * completes in time, with the right result or a specific error; its RPC machine and its
+ * other connections go on. */
 #include "hostile.h"
 
 /* Answers of the hostile server. */

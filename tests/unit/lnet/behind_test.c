@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
-/* A message that is faster than the entry it is for: the owner has that, and has
- * not told the engine yet. */
+/* A message that is faster than its entry: the owner has the entry, and has not given
+ * it to the engine yet. */
 #include "unit/lnet/story.h"
 
-/* The owner has something to tell, and (false) has told it all. */
+/* Sets whether the owner has entries that the engine has not received. */
 static void behind(bool behind)
 {
 	one->pno_behind = behind;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
-/* Events on their way: what they hold, and what the engine's own MDs hear. */
+/* Events on their way: their references, and events of the engine's own MDs. */
 #include "unit/lnet/story.h"
 
 static unsigned             own_nr;

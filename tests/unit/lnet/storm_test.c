@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * All that can happen to a few nodes, in any order, from a seed: each operation
- * and each probe is told exactly once, credits come back, and nothing is left.
+ * and each probe completes exactly once, credits come back, and nothing is left.
  * LNET_STORM_SEED runs one seed, LNET_STORM_NR another number of them.
  */
 #include "unit/lnet/story.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
-/* Tunables that change while the node runs, health that is set, peers told of. */
+/* Tunables that change while the node runs, health that is set, configured peers. */
 #include "unit/lnet/rails.h"
 
 static int tune(enum m0_lnet_tunable tunable, uint64_t value)

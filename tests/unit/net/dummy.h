@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
- * A transport that moves nothing: it records how the generic layer calls it,
- * fails when told to, and the test posts the events itself, from a thread of
- * its own.
+ * A transport that moves nothing: it records how the generic layer calls it, and
+ * fails as a test sets it; the test posts the events itself, from a thread of its
+ * own.
  */
 #ifndef M0_TESTS_UNIT_NET_DUMMY_H
 #define M0_TESTS_UNIT_NET_DUMMY_H

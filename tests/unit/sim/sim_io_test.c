@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
- * The simulated network, under a driver that is none: it notes what it is told,
- * and sends and takes plain bytes.
+ * The simulated network, under a fake driver that records its notifications, and
+ * sends and takes plain bytes.
  */
 #include "lib/pcap.h"
 #include "m0/lnd.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
-/* Introductions, heard by who accepts: tables 2.3 and 3.5 of the protocol. */
+/* Requests and HELLOs that an acceptor receives: tables 2.3 and 3.5 of the protocol. */
 #include <stdio.h>
 
 #include "rig.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * A socket driver between two fakes: streams that the case feeds and reads by
- * hand, and an engine that notes what it is told. Time is what the case says.
+ * hand, and an engine that records its notifications. The case sets the time.
  *
  * A case plays the peer: B, 10.0.0.2@tcp; the driver's NI is A, 10.0.0.1@tcp.
  */

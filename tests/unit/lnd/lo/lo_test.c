@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
-/* The loopback driver under an engine that is only a list of what it was told. */
+/* The loopback driver under an engine that only records its notifications. */
 #include "unit/base/panics.h"
 
 #include "lnd/lo/lo.h"

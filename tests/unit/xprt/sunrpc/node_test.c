@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Calls to rpcbind when some threads of a process begin to listen while others
- * end: both change the state under a lock and tell rpcbind after it.
+ * end: both change the state under a lock and call rpcbind after it.
  */
 #include "unit/xprt/sunrpc/rig.h"
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
- * The sunrpc transport's node without its thread: it takes its steps when it is
- * told to, at times that are given. Its peers are the other ends of pairs of
- * sockets. One machine, one buffer; the kit, and the table of machines, are
- * stubs that take notes.
+ * The sunrpc transport's node without its thread: the test makes its steps, at times
+ * of its choice. Its peers are the other ends of pairs of sockets. There is one TM with
+ * one buffer; the kit and the table of TMs are stubs that record calls.
  */
 #ifndef M0_TESTS_UNIT_XPRT_SUNRPC_RIG_H
 #define M0_TESTS_UNIT_XPRT_SUNRPC_RIG_H
