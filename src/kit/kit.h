@@ -297,7 +297,7 @@ struct kit_ride {
 	/** The TM has STARTED. */
 	bool krd_begun;
 	/** Deadline of the rider that the last run returned. */
-	m0_time_t krd_told;
+	m0_time_t krd_returned;
 };
 
 /** How far start and stop have come. */

@@ -390,7 +390,7 @@ static void held_drop(struct kit_buf *kb)
 }
 
 /* Queues one more event: of a message that ends at `end`. */
-static void next_tell(struct kit_buf *kb, m0_bindex_t end)
+static void next_report(struct kit_buf *kb, m0_bindex_t end)
 {
 	struct m0_net_kit_machine *m = kb->kb_pub.nkb_machine;
 
@@ -419,7 +419,7 @@ static void held_release(struct kit_buf *kb)
 			continue;
 		}
 		--kb->kb_ev_held_nr;
-		next_tell(kb, re->re_offset + re->re_length);
+		next_report(kb, re->re_offset + re->re_length);
 	}
 }
 
@@ -461,12 +461,12 @@ static inline __attribute__((always_inline)) void placed(
 	}
 	/* Straight, for what was just stored is slow to load. */
 	placed_fill(ring_at(kb, kb->kb_ev_nr), from, offset, nr, 0);
-	next_tell(kb, offset + nr);
+	next_report(kb, offset + nr);
 	placed_kick(kb->kb_pub.nkb_machine);
 }
 
 /* placed() with a probe; a function of its own keeps the frame off placed(). */
-static __attribute__((__noinline__)) void placed_told(
+static __attribute__((__noinline__)) void placed_report(
 	struct kit_buf *kb, struct m0_net_end_point *from, m0_bindex_t offset,
 	m0_bcount_t nr, int32_t status)
 {
@@ -486,7 +486,7 @@ void m0_net_kit_recv_placed(struct m0_net_kit_buf   *pub,
 	M0_PRE_EX(m0_mutex_is_locked(&pub->nkb_machine->nkm_tm->ntm_mutex));
 	M0_PRE_EX((from != NULL) == (status == 0));
 	if (M0_UNLIKELY(m0_probe_sink != NULL))
-		placed_told(kb, from, offset, nr, status);
+		placed_report(kb, from, offset, nr, status);
 	else
 		placed(kb, from, offset, nr, status);
 }

@@ -248,8 +248,8 @@ static m0_time_t run_next(struct m0_net_kit_machine *m, uint32_t flags,
 	/* Otherwise a thread that polls steps the rider. */
 	if (M0_UNLIKELY(m->nkm_ride.krd_rider != NULL) &&
 	    ((flags & KIT_RUN_BUFFERS) || m->nkm_notify.kno_chan != NULL)) {
-		m->nkm_ride.krd_told = kit_rider_next(m);
-		next = min64u(next, m->nkm_ride.krd_told);
+		m->nkm_ride.krd_returned = kit_rider_next(m);
+		next = min64u(next, m->nkm_ride.krd_returned);
 	}
 	return next;
 }
@@ -389,7 +389,7 @@ static bool visitor_delivers(const struct m0_net_kit_machine *m)
 static bool rider_is_early(const struct m0_net_kit_machine *m)
 {
 	return M0_UNLIKELY(m->nkm_ride.krd_rider != NULL) &&
-	       kit_rider_next(m) < m->nkm_ride.krd_told;
+	       kit_rider_next(m) < m->nkm_ride.krd_returned;
 }
 
 static void visitor_deliver(struct m0_net_kit_machine *m)

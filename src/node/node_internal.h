@@ -59,7 +59,7 @@ struct m0_node_incoming {
 	struct m0_node_incoming *nin_next;
 	/** The engine uses it; the front has its event. */
 	bool                 nin_is_used;
-	bool                 nin_is_told;
+	bool                 nin_is_posted;
 	struct m0_ring_place nin_event;
 	/** The response to a request of the engine's own, which no front
 	 * receives. */

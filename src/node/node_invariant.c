@@ -28,7 +28,7 @@ bool m0_node__incoming_invariant(const struct m0_node_incoming *nin)
 {
 	return nin->nin_msg.nms_kind == M0_NODE_MSG_INCOMING &&
 	       nin->nin_msg.nms_msg.msg_event[1] == &nin->nin_response &&
-	       ergo(nin->nin_event.rgp_waits, nin->nin_is_told);
+	       ergo(nin->nin_event.rgp_waits, nin->nin_is_posted);
 }
 
 bool m0_node__invariant(const struct m0_node *node)

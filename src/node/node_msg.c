@@ -61,7 +61,7 @@ static void used_publish(struct m0_node *node)
 
 static void incoming_free(struct m0_node *node, struct m0_node_incoming *nin)
 {
-	M0_PRE_EX(!nin->nin_is_used && !nin->nin_is_told);
+	M0_PRE_EX(!nin->nin_is_used && !nin->nin_is_posted);
 	nin->nin_next = node->nod_free;
 	node->nod_free = nin;
 	M0_ASSERT_EX(node->nod_incoming_nr > 0);
@@ -82,7 +82,7 @@ void m0_node__incomings_add(struct m0_node *node, uint32_t first)
 		nin->nin_msg.nms_kind = M0_NODE_MSG_INCOMING;
 		nin->nin_msg.nms_nr = first + i - 1;
 		nin->nin_is_used = false;
-		nin->nin_is_told = false;
+		nin->nin_is_posted = false;
 		nin->nin_event.rgp_waits = false;
 		nin->nin_msg.nms_msg.msg_event[0] = m0_node__event(
 			&m0_node__incoming_record(node, first + i - 1)
@@ -106,8 +106,8 @@ static void returned_take(struct m0_node *node)
 		++retaken_nr;
 		nin = m0_node__incoming(node, nr - 1);
 		nr = m0_node__incoming_record(node, nr - 1)->rin_next;
-		M0_ASSERT_EX(nin->nin_is_told);
-		nin->nin_is_told = false;
+		M0_ASSERT_EX(nin->nin_is_posted);
+		nin->nin_is_posted = false;
 		if (!nin->nin_is_used)
 			incoming_free(node, nin);
 	}
@@ -187,7 +187,7 @@ static void node_msg_put(void *owner, struct m0_lnet_msg *msg)
 	}
 	M0_PRE_EX(incoming_of(nms)->nin_is_used);
 	incoming_of(nms)->nin_is_used = false;
-	if (incoming_of(nms)->nin_is_told)
+	if (incoming_of(nms)->nin_is_posted)
 		return;
 	incoming_free(node, incoming_of(nms));
 	used_publish(node);
@@ -202,8 +202,8 @@ static void msg_event(struct m0_node *node, struct m0_node_msg *nms,
 	M0_PRE_EX(M0_IN(ev, (nms->nms_msg.msg_event[0],
 			     nms->nms_msg.msg_event[1])));
 	if (nms->nms_kind == M0_NODE_MSG_INCOMING) {
-		M0_ASSERT_EX(!incoming_of(nms)->nin_is_told);
-		incoming_of(nms)->nin_is_told = true;
+		M0_ASSERT_EX(!incoming_of(nms)->nin_is_posted);
+		incoming_of(nms)->nin_is_posted = true;
 		m0_node__post(node, M0_RING_EV_INCOMING, about,
 			      &incoming_of(nms)->nin_event);
 		return;

@@ -177,7 +177,7 @@ static struct arena_region *region_make(size_t bytes)
 }
 
 /* The list is empty until the first watch. */
-static void gone_tell(void)
+static void gone_notify(void)
 {
 	struct m0_list_link *link;
 
@@ -203,7 +203,7 @@ static void region_free(struct arena_region *re)
 	m0_list_link_fini(&re->ar_link);
 	memory_free(re);
 	free(re);
-	gone_tell();
+	gone_notify();
 	/* Free the table with the last region. */
 	if (--regions_nr == 0) {
 		free(by_base);

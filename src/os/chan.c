@@ -39,7 +39,7 @@ void m0_clink_signal(struct m0_clink *link)
 		m0_semaphore_up(&group->cl_wait);
 }
 
-static void chan_tell(struct m0_chan *chan, uint32_t nr)
+static void chan_notify(struct m0_chan *chan, uint32_t nr)
 {
 	struct m0_list_link  end;
 	struct m0_list_link *link;
@@ -75,7 +75,7 @@ void m0_chan_signal_nr(struct m0_chan *chan, uint32_t nr)
 	while (chan->ch_one_nr + chan->ch_all_nr > 0) {
 		nr = chan->ch_all_nr > 0 ? UINT32_MAX : 1;
 		--*(nr == 1 ? &chan->ch_one_nr : &chan->ch_all_nr);
-		chan_tell(chan, nr);
+		chan_notify(chan, nr);
 	}
 	chan->ch_is_telling = false;
 }

@@ -298,7 +298,7 @@ int m0_os__strand_confine(struct m0_strand       *strand,
 	return m0_thread_confine(&strand->st_thread, cpus);
 }
 
-static void runner_tell(struct m0_strand *strand, uint32_t bit)
+static void runner_post(struct m0_strand *strand, uint32_t bit)
 {
 	/* Read first: from the futex' call on, only its address is used. */
 	void (*rouse)(struct m0_strand *) = strand->st_ops->so_rouse;
@@ -315,14 +315,14 @@ static void runner_tell(struct m0_strand *strand, uint32_t bit)
 
 void m0_os__strand_wake(struct m0_strand *strand)
 {
-	runner_tell(strand, WAKE);
+	runner_post(strand, WAKE);
 }
 
 void m0_os__strand_stop(struct m0_strand *strand)
 {
 	int rc;
 
-	runner_tell(strand, STOP);
+	runner_post(strand, STOP);
 	rc = m0_thread_join(&strand->st_thread);
 	M0_ASSERT(rc == 0);
 	m0_thread_fini(&strand->st_thread);
