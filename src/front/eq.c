@@ -28,10 +28,10 @@ void m0_lnet_eq_init(struct m0_lnet_eq *eq, struct m0_lnet *lnet,
 }
 
 void m0_lnet_eq_told_set(struct m0_lnet_eq *eq,
-			 void (*told)(struct m0_lnet_eq *eq))
+			 void (*batch_end)(struct m0_lnet_eq *eq))
 {
 	M0_PRE(eq->eq_callback != NULL && eq->eq_users_nr == 0);
-	eq->eq_told = told;
+	eq->eq_told = batch_end;
 }
 
 int m0_lnet_eq_bound_set(struct m0_lnet_eq *eq, unsigned max,
@@ -78,7 +78,7 @@ void m0_lnet_eq_taken(struct m0_lnet_eq *eq, uint32_t nr)
 
 /** Entries that go to polled queues, with fro_lock once for many. */
 struct polled {
-	struct m0_ring_entry po_entry[M0_FRONT_TOLD_MAX];
+	struct m0_ring_entry po_entry[M0_FRONT_NOTIFIED_MAX];
 	unsigned             po_nr;
 };
 
@@ -123,7 +123,8 @@ static struct m0_lnet_eq *eq_of(const struct m0_lnet       *lnet,
 			     : m0_front__md_at(lnet, event->rev_md_nr)->fmd_eq;
 }
 
-static void told_add(struct m0_lnet *lnet, enum m0_ring_kind kind, uint32_t nr)
+static void notified_add(struct m0_lnet *lnet, enum m0_ring_kind kind,
+			 uint32_t nr)
 {
 	lnet->fro_notified[lnet->fro_notified_nr++] =
 		(struct m0_ring_entry){ .rqe_opcode = kind, .rqe_nr = nr };
@@ -158,9 +159,9 @@ static void event_call(struct m0_lnet *lnet, struct m0_lnet_eq *eq,
 	if (entry->rqe_opcode == M0_RING_EV_INCOMING)
 		had_add(&lnet->fro_had, entry->rqe_nr, event);
 	if (unlinked)
-		told_add(lnet, M0_RING_EV_UNLINK, md);
+		notified_add(lnet, M0_RING_EV_UNLINK, md);
 	if (entry->rqe_is_last)
-		told_add(lnet, M0_RING_DONE, entry->rqe_nr);
+		notified_add(lnet, M0_RING_DONE, entry->rqe_nr);
 }
 
 static struct m0_front_event *queued_of(struct m0_lnet             *lnet,
@@ -239,7 +240,7 @@ static void polled_push(struct m0_lnet *lnet, struct polled *polled)
 
 /* Calls eq_told of the queue whose events were delivered last. A queue
  * without eq_told may be gone by now. */
-static void told(struct m0_lnet_eq **last, struct m0_lnet_eq *next)
+static void batch_end(struct m0_lnet_eq **last, struct m0_lnet_eq *next)
 {
 	if (*last != NULL && *last != next)
 		(*last)->eq_told(*last);
@@ -274,15 +275,16 @@ static struct m0_ring_event *event_ahead(const struct m0_lnet *lnet,
 }
 
 /* Other entries than events: they follow those of the same queue. */
-static void other_tell(struct m0_lnet *lnet, struct m0_lnet_eq **last,
-		       struct polled *polled, const struct m0_ring_entry *entry)
+static void other_deliver(struct m0_lnet *lnet, struct m0_lnet_eq **last,
+			  struct polled              *polled,
+			  const struct m0_ring_entry *entry)
 {
 	if (entry->rqe_opcode < M0_RING_PASSED) {
-		told_add(lnet, (enum m0_ring_kind)entry->rqe_opcode,
-			 entry->rqe_nr);
+		notified_add(lnet, (enum m0_ring_kind)entry->rqe_opcode,
+			     entry->rqe_nr);
 		return;
 	}
-	told(last, NULL);
+	batch_end(last, NULL);
 	polled_push(lnet, polled);
 	/* The queue's MDs are free when its owner goes on. */
 	m0_front__notified_end(lnet);
@@ -292,9 +294,10 @@ static void other_tell(struct m0_lnet *lnet, struct m0_lnet_eq **last,
 		m0_front__answered(lnet, entry->rqe_nr);
 }
 
-static void entry_tell(struct m0_lnet *lnet, struct m0_lnet_eq **last,
-		       struct polled *polled, const struct m0_ring_entry *entry,
-		       struct m0_ring_event *event)
+static void entry_deliver(struct m0_lnet *lnet, struct m0_lnet_eq **last,
+			  struct polled              *polled,
+			  const struct m0_ring_entry *entry,
+			  struct m0_ring_event       *event)
 {
 	struct m0_lnet_eq *eq = eq_of(lnet, entry, event);
 
@@ -303,10 +306,10 @@ static void entry_tell(struct m0_lnet *lnet, struct m0_lnet_eq **last,
 		if (polled->po_nr == ARRAY_SIZE(polled->po_entry))
 			polled_push(lnet, polled);
 	} else if (event != NULL) {
-		told(last, eq);
+		batch_end(last, eq);
 		event_call(lnet, eq, entry, event);
 	} else {
-		other_tell(lnet, last, polled, entry);
+		other_deliver(lnet, last, polled, entry);
 	}
 }
 
@@ -328,11 +331,11 @@ bool m0_front__deliver(struct m0_lnet *lnet)
 		any |= event != NULL ||
 		       m0_ring_at(&lnet->fro_up, nr)->rqe_opcode ==
 			       M0_RING_ANSWER;
-		entry_tell(lnet, &last, &polled, m0_ring_at(&lnet->fro_up, nr),
-			   event);
+		entry_deliver(lnet, &last, &polled,
+			      m0_ring_at(&lnet->fro_up, nr), event);
 	}
 	m0_ring_take(&lnet->fro_up, end);
-	told(&last, NULL);
+	batch_end(&last, NULL);
 	polled_push(lnet, &polled);
 	return any;
 }

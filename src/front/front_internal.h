@@ -222,7 +222,7 @@ struct m0_front_mems {
 
 enum {
 	/** Entries delivered by callback whose slots are kept, to be freed together. */
-	M0_FRONT_TOLD_MAX = 32
+	M0_FRONT_NOTIFIED_MAX = 32
 };
 
 /** Incoming messages whose events the application has had: their records, linked by
@@ -346,7 +346,7 @@ struct m0_lnet {
 	/** By number; the node makes the records. */
 	struct m0_ring_view fro_incomings;
 	/** Entries delivered by callback, whose slots are not free yet. */
-	struct m0_ring_entry fro_notified[M0_FRONT_TOLD_MAX];
+	struct m0_ring_entry fro_notified[M0_FRONT_NOTIFIED_MAX];
 	unsigned             fro_notified_nr;
 	/** Incoming messages that were delivered by callback. */
 	struct m0_front_had fro_had;

@@ -27,5 +27,5 @@ bool m0_front__invariant(const struct m0_lnet *lnet)
 {
 	/* The strand's fields only: it does not have fro_lock. */
 	return lnet->fro_ring != NULL && lnet->fro_share_max > 0 &&
-	       lnet->fro_notified_nr < M0_FRONT_TOLD_MAX;
+	       lnet->fro_notified_nr < M0_FRONT_NOTIFIED_MAX;
 }

@@ -114,7 +114,7 @@ static bool entry_end(struct m0_lnet *lnet, const struct m0_ring_entry *entry)
 }
 
 /* fro_lock is held. */
-static bool told_take(struct m0_lnet *lnet)
+static bool notified_take(struct m0_lnet *lnet)
 {
 	struct m0_front_had *had = &lnet->fro_had;
 	bool                 starved = false;
@@ -142,11 +142,11 @@ bool m0_front__notified_take(struct m0_lnet *lnet)
 	bool any;
 
 	if (m0_front__is_inside(lnet))
-		return told_take(lnet);
+		return notified_take(lnet);
 	if (!M0_FRONT_GET(lnet->fro_inline) ||
 	    __atomic_exchange_n(&lnet->fro_stepping, true, __ATOMIC_ACQUIRE))
 		return false;
-	any = told_take(lnet);
+	any = notified_take(lnet);
 	M0_FRONT_SET(lnet->fro_stepping, false);
 	return any;
 }
@@ -155,6 +155,6 @@ bool m0_front__notified_take(struct m0_lnet *lnet)
 void m0_front__notified_give(struct m0_lnet *lnet)
 {
 	m0_mutex_lock(&lnet->fro_lock);
-	(void)told_take(lnet);
+	(void)notified_take(lnet);
 	m0_mutex_unlock(&lnet->fro_lock);
 }

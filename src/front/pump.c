@@ -42,13 +42,13 @@ static void close_look(struct m0_pump *pump)
 	struct m0_lnet *lnet = pump->pmp_lnet;
 
 	M0_PRE_EX(lnet->fro_pump == pump);
-	if (pump->pmp_is_told || m0_pump__is_open(pump) ||
+	if (pump->pmp_is_notified || m0_pump__is_open(pump) ||
 	    !M0_FRONT_GET(lnet->fro_embed.emb_is_closing) ||
 	    pump->pmp_has_ends || !m0_ring_is_empty(&lnet->fro_up) ||
 	    !m0_ring_is_empty(&pump->pmp_down))
 		return;
 	m0_front__notified_end(lnet);
-	pump->pmp_is_told = true;
+	pump->pmp_is_notified = true;
 	m0_semaphore_up(&lnet->fro_embed.emb_closed_sem);
 }
 
@@ -84,7 +84,7 @@ static m0_time_t passes(struct m0_pump *pump, m0_time_t now)
 	}
 	close_look(pump);
 	m0_mutex_unlock(&pump->pmp_lock);
-	if (!any && !pump->pmp_is_told)
+	if (!any && !pump->pmp_is_notified)
 		next = min64u(next, m0_pump__again(pump, now));
 	return any ? now : min64u(lnet->fro_run_at, next);
 }

@@ -145,7 +145,7 @@ struct m0_pump {
 	/** As pmp_look_at, for a strand that waits for an answer. Under pmp_lock. */
 	m0_time_t pmp_turn_look_at;
 	/** The step has woken m0_lnet_close(), which waits. */
-	bool pmp_is_told;
+	bool pmp_is_notified;
 	/** Objects are to be ended, for which there was no room. */
 	bool                 pmp_has_ends;
 	struct m0_shared_why pmp_why;

@@ -28,7 +28,7 @@ static void told_handler(struct m0_loop_fd *fd, unsigned events)
 		m0_loop_del(&loop, told->to_victim);
 }
 
-static void told_add(struct told *told, int fd)
+static void notified_add(struct told *told, int fd)
 {
 	M0_SET0(told);
 	told->to_fd.lof_fd = fd;
@@ -70,7 +70,7 @@ static void loop_events_are_told_once(void **state)
 	(void)state;
 	assert_int_equal(m0_loop_init(&loop), 0);
 	pair_make(pair);
-	told_add(&told, pair[0]);
+	notified_add(&told, pair[0]);
 	assert_int_equal(look(), M0_LOOP_FD);
 	assert_int_equal(told.to_events, M0_LOOP_OUT);
 	assert_int_equal(look(), 0);
@@ -101,7 +101,7 @@ static void loop_del_in_handler_silences(void **state)
 	assert_int_equal(m0_loop_init(&loop), 0);
 	for (i = 0; i < 2; ++i) {
 		pair_make(pair[i]);
-		told_add(&told[i], pair[i][0]);
+		notified_add(&told[i], pair[i][0]);
 	}
 	told[0].to_victim = &told[1].to_fd;
 	told[1].to_victim = &told[0].to_fd;
@@ -195,7 +195,7 @@ static void loop_pollable_shows_events(void **state)
 	(void)state;
 	assert_int_equal(m0_loop_init(&loop), 0);
 	pair_make(pair);
-	told_add(&told, pair[0]);
+	notified_add(&told, pair[0]);
 	(void)look();
 	assert_false(is_readable());
 	assert_int_equal(write(pair[1], "x", 1), 1);
@@ -249,7 +249,7 @@ static void loop_many_are_told_in_turn(void **state)
 	(void)state;
 	assert_int_equal(m0_loop_init(&loop), 0);
 	for (i = 0; i < ARRAY_SIZE(told); ++i)
-		told_add(&told[i], eventfd(1, EFD_CLOEXEC));
+		notified_add(&told[i], eventfd(1, EFD_CLOEXEC));
 	while (look() != 0)
 		++looks_nr;
 	assert_int_equal(looks_nr, 3);
