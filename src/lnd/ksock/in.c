@@ -446,7 +446,7 @@ static void batch_begin(struct m0_sock_conn *conn)
 	M0_PRE_EX(m0_sock__conn_invariant(conn));
 	if (M0_UNLIKELY(conn->cn_state != M0_SOCK__OPEN))
 		return;
-	conn->cn_peer->sp_heard = now;
+	conn->cn_peer->sp_received = now;
 	if (conn->cn_in == M0_SOCK__IN_FRAME && conn->cn_staged == 0)
 		conn->cn_pace.pac_since = now;
 	cancelled_look(conn);
@@ -540,13 +540,13 @@ int m0_sock__in_arrived(void *user, size_t nr)
 	switch (conn->cn_in) {
 	case M0_SOCK__IN_PAYLOAD:
 		M0_PRE(nr <= conn->cn_rest.rem_left);
-		conn->cn_peer->sp_heard = conn->cn_sock->sk_reactor->rtr_now;
+		conn->cn_peer->sp_received = conn->cn_sock->sk_reactor->rtr_now;
 		conn->cn_ni->sni_info.ldi_direct_bytes += nr;
 		rc = payload_come(conn, NULL, nr);
 		break;
 	case M0_SOCK__IN_DISCARD:
 		M0_PRE(nr <= conn->cn_rest.rem_left);
-		conn->cn_peer->sp_heard = conn->cn_sock->sk_reactor->rtr_now;
+		conn->cn_peer->sp_received = conn->cn_sock->sk_reactor->rtr_now;
 		rc = discard_come(conn, nr);
 		break;
 	case M0_SOCK__IN_SINK:

@@ -241,7 +241,7 @@ void m0_sock__peer_opened(struct m0_sock__peer *peer, struct m0_sock_conn *conn)
 		++info->ldi_accepted_nr;
 	}
 	peer->sp_version = conn->cn_version;
-	peer->sp_heard = sock->sk_reactor->rtr_now;
+	peer->sp_received = sock->sk_reactor->rtr_now;
 	m0_sock__dial_forget(peer);
 	routes_set(peer);
 	waiting_go(peer);
@@ -321,7 +321,7 @@ static m0_time_t keepalive_at(const struct m0_sock__peer *peer)
 {
 	struct m0_sock *sock = peer->sp_ni->sni_sock;
 	m0_time_t       period = peer->sp_ni->sni_cfg.son_keepalive_ns;
-	m0_time_t       at = m0_time_add(peer->sp_heard, period);
+	m0_time_t       at = m0_time_add(peer->sp_received, period);
 
 	M0_PRE_EX(m0_sock__peer_invariant(peer));
 	if (sock->sk_conns_nr < M0_SOCK__KEEPALIVE_MANY)
@@ -343,10 +343,10 @@ static m0_time_t keepalive(struct m0_sock__peer *peer)
 		return M0_TIME_NEVER;
 	conn = container_of(link, struct m0_sock_conn, cn_link);
 	/* The last one was acknowledged, so the peer was there then. */
-	if (peer->sp_kept_alive > peer->sp_heard &&
+	if (peer->sp_kept_alive > peer->sp_received &&
 	    m0_list_is_empty(&conn->cn_queue.qu_list) &&
 	    sock->sk_ops->sto_unsent(sock->sk_streams, conn->cn_stream) == 0)
-		peer->sp_heard = peer->sp_kept_alive;
+		peer->sp_received = peer->sp_kept_alive;
 	if (sock->sk_reactor->rtr_now < keepalive_at(peer))
 		return keepalive_at(peer);
 	if (sock->sk_reactor->rtr_now >=
@@ -510,7 +510,7 @@ static void peer_dial(struct m0_sock__peer *peer)
 		m0_sock__dial_more(peer);
 }
 
-void m0_sock__peer_tell(struct m0_sock__peer *peer)
+void m0_sock__peer_report(struct m0_sock__peer *peer)
 {
 	struct m0_sock__ni *ni = peer->sp_ni;
 

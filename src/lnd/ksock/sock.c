@@ -512,7 +512,7 @@ static void dead_bury(struct m0_sock *sock)
 			container_of(link, struct m0_sock_conn, cn_link));
 }
 
-static void peers_tell(struct m0_sock *sock)
+static void peers_report(struct m0_sock *sock)
 {
 	struct m0_list       list;
 	struct m0_list_link *link;
@@ -521,12 +521,12 @@ static void peers_tell(struct m0_sock *sock)
 	m0_list_init(&list);
 	m0_list_splice_tail(&list, &sock->sk_peers);
 	while ((link = m0_list_first(&list)) != NULL)
-		m0_sock__peer_tell(
+		m0_sock__peer_report(
 			container_of(link, struct m0_sock__peer, sp_link));
 }
 
 /** Interfaces that were stopped, if nothing of them is left. */
-static void nis_tell(struct m0_sock *sock)
+static void nis_report(struct m0_sock *sock)
 {
 	struct m0_list_link *link;
 	struct m0_list_link *next;
@@ -560,10 +560,10 @@ static void pending_do(struct m0_sock *sock)
 	paused_retry(sock);
 	acks_place(sock);
 	dead_bury(sock);
-	m0_sock__tx_tell(sock);
-	peers_tell(sock);
+	m0_sock__tx_report(sock);
+	peers_report(sock);
 	if (sock->sk_orders)
-		nis_tell(sock);
+		nis_report(sock);
 }
 
 static m0_time_t sock_step(struct m0_lnd *lnd, m0_time_t now)

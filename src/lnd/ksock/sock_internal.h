@@ -209,7 +209,7 @@ struct m0_sock__peer {
 	int      sp_failed_status;
 	unsigned sp_refusals_nr;
 
-	m0_time_t             sp_heard;
+	m0_time_t             sp_received;
 	m0_time_t             sp_kept_alive;
 	struct m0_sock__alarm sp_alarm;
 
@@ -496,7 +496,7 @@ void m0_sock__tx_end_all(struct m0_list *list, int status);
 /** Health for the errno of a connection that was lost. */
 enum m0_lnd_health m0_sock__health(int status);
 /** Reports the messages that have ended. */
-void m0_sock__tx_tell(struct m0_sock *sock);
+void m0_sock__tx_report(struct m0_sock *sock);
 
 /* -- ack.c: cookies owed --------------------------------------------------- */
 
@@ -531,7 +531,7 @@ void m0_sock__peer_lost(struct m0_sock__peer *peer, struct m0_sock_conn *conn);
 void m0_sock__peer_reset(struct m0_sock__peer *peer, int status);
 /** Queues the peer for the next step, which works for it or reports it. */
 void m0_sock__peer_work(struct m0_sock__peer *peer);
-void m0_sock__peer_tell(struct m0_sock__peer *peer);
+void m0_sock__peer_report(struct m0_sock__peer *peer);
 void m0_sock__peer_alarm(struct m0_sock__peer *peer);
 /**
  * Notes that a message must be acknowledged.

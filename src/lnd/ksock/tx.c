@@ -70,7 +70,7 @@ void m0_sock__tx_end_all(struct m0_list *list, int status)
 	}
 }
 
-void m0_sock__tx_tell(struct m0_sock *sock)
+void m0_sock__tx_report(struct m0_sock *sock)
 {
 	struct m0_list       list;
 	struct m0_list_link *link;

@@ -98,7 +98,7 @@ static void job_end(struct m0_lane *lane, struct m0_lane_job *job)
 
 /* The descriptor has something, or takes something: events come once for each change,
  * so one that comes for a job that does not wait says nothing new. */
-static void job_told(struct m0_loop_fd *fd, unsigned events)
+static void job_event(struct m0_loop_fd *fd, unsigned events)
 {
 	struct m0_lane_job *job =
 		container_of(fd, struct m0_lane_job, ljb_watch);
@@ -306,7 +306,7 @@ unsigned m0_lanes_give(struct m0_lanes *lanes, struct m0_lane_job *job,
 	job->ljb_deadline = 0;
 	job->ljb_stop = 0;
 	job->ljb_watch.lof_fd = job->ljb_fd;
-	job->ljb_watch.lof_handler = job_told;
+	job->ljb_watch.lof_handler = job_event;
 	++lane->lne_jobs_nr;
 	++lanes->las_away_nr;
 	stack_push(&lane->lne_given, job);

@@ -114,7 +114,7 @@ int m0_tcp__socket(const struct m0_streams_cfg *cfg,
 	return rc != 0 ? rc : fd;
 }
 
-void m0_tcp__listener_told(struct m0_loop_fd *fd, unsigned events)
+void m0_tcp__listener_event(struct m0_loop_fd *fd, unsigned events)
 {
 	struct m0_tcp_listener *listener =
 		container_of(fd, struct m0_tcp_listener, tcl_fd);
@@ -210,7 +210,7 @@ int m0_tcp__listen(struct m0_streams *io, struct m0_stream_listener *listener,
 	if (tcp != NULL) {
 		tcp->tcl_io = m0_tcp__io(io);
 		tcp->tcl_listener = listener;
-		tcp->tcl_fd.lof_handler = m0_tcp__listener_told;
+		tcp->tcl_fd.lof_handler = m0_tcp__listener_event;
 		tcp->tcl_take = accept_one;
 		m0_list_link_init(&tcp->tcl_all);
 		m0_list_link_init(&tcp->tcl_callers);

@@ -132,7 +132,7 @@ static ssize_t broke(struct m0_tcp_stream *stream, const char *what)
 	return -EPROTO;
 }
 
-void m0_tcp__near_told(struct m0_tcp_stream *stream, unsigned events)
+void m0_tcp__near_event(struct m0_tcp_stream *stream, unsigned events)
 {
 	struct m0_near *near = stream->tcs_near;
 	const char     *flaw;

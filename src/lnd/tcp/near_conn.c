@@ -593,7 +593,7 @@ void m0_tcp__near_listen(struct m0_tcp_listener *tcp)
 	if (near != NULL) {
 		near->tcl_io = tcp->tcl_io;
 		near->tcl_listener = tcp->tcl_listener;
-		near->tcl_fd.lof_handler = m0_tcp__listener_told;
+		near->tcl_fd.lof_handler = m0_tcp__listener_event;
 		near->tcl_take = near_accept;
 		m0_list_link_init(&near->tcl_all);
 		m0_list_link_init(&near->tcl_callers);

@@ -112,7 +112,7 @@ bool m0_tcp__near_has_input(const struct m0_tcp_stream *stream);
 /** The user takes bytes, or the peer has: wakes it, if it sleeps. */
 void m0_tcp__near_bell(struct m0_tcp_stream *stream);
 /** Its socket has something: a wake-up, or the end. */
-void m0_tcp__near_told(struct m0_tcp_stream *stream, unsigned events);
+void m0_tcp__near_event(struct m0_tcp_stream *stream, unsigned events);
 /** Bytes that the peer has not taken. */
 size_t m0_tcp__near_unsent(struct m0_tcp_stream *stream);
 /** Recalls regions from all peers. */

@@ -57,7 +57,7 @@ enum m0_tcp_ends {
 	/** Its end, or an error, is near. */
 	M0_TCP_ENDS = 1,
 	/** The loop does not report input. */
-	M0_TCP_ENDS_UNTOLD = 2
+	M0_TCP_ENDS_UNWATCHED = 2
 };
 
 struct m0_lanes;
@@ -339,7 +339,7 @@ void m0_tcp__unlisten(struct m0_streams         *io,
 /** The system has no more files: takes nothing from listeners for a while. */
 void m0_tcp__accept_pause(struct m0_tcp_io *io, int rc);
 /** Handler of a listener that has something. */
-void m0_tcp__listener_told(struct m0_loop_fd *fd, unsigned events);
+void m0_tcp__listener_event(struct m0_loop_fd *fd, unsigned events);
 void m0_tcp__links_init(struct m0_tcp_io *io);
 void m0_tcp__links_fini(struct m0_tcp_io *io);
 void m0_tcp__watch(struct m0_streams *streams, struct m0_stream_watch *watch);

@@ -119,7 +119,7 @@ void m0_tcp__lane_unmask(struct m0_tcp_stream *stream, unsigned events)
 	if (M0_LIKELY(!(stream->tcs_lent.tle_masked & events)))
 		return;
 	if (events & M0_LOOP_IN)
-		stream->tcs_ends &= (uint8_t)~M0_TCP_ENDS_UNTOLD;
+		stream->tcs_ends &= (uint8_t)~M0_TCP_ENDS_UNWATCHED;
 	rc = mask_apply(stream, stream->tcs_lent.tle_masked & ~events);
 	/* Only a stream that the loop could not watch again, which ends. */
 	if (rc != 0)
@@ -192,7 +192,7 @@ bool m0_tcp__lane_in(struct m0_tcp_stream *stream, struct iovec *iov,
 	lent->tle_expects = true;
 	lent->tle_in = job;
 	stream->tcs_in_paused = true;
-	stream->tcs_ends |= M0_TCP_ENDS_UNTOLD;
+	stream->tcs_ends |= M0_TCP_ENDS_UNWATCHED;
 	if (stream->tcs_io->tci_hot == stream)
 		m0_tcp__hot_leave(stream->tcs_io);
 	mask(stream, M0_LOOP_IN);

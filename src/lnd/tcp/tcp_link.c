@@ -162,7 +162,7 @@ void m0_tcp__links_init(struct m0_tcp_io *io)
 	m0_list_init(&io->tci_watches);
 	links->tcl_io = io;
 	links->tcl_fd.lof_fd = -1;
-	links->tcl_fd.lof_handler = m0_tcp__listener_told;
+	links->tcl_fd.lof_handler = m0_tcp__listener_event;
 	links->tcl_take = links_take;
 	m0_list_link_init(&links->tcl_callers);
 }

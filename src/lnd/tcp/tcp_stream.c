@@ -104,7 +104,7 @@ void m0_tcp__stream_watch(struct m0_tcp_stream *stream)
 		return;
 	stream->tcs_unwatched = false;
 	stream->tcs_lent.tle_masked = 0;
-	stream->tcs_ends &= (uint8_t)~M0_TCP_ENDS_UNTOLD;
+	stream->tcs_ends &= (uint8_t)~M0_TCP_ENDS_UNWATCHED;
 	io->tci_hits_nr = 0;
 	/* The loop reports input that is there already, too. */
 	rc = m0_loop_add(m0_tcp__loop(io), &stream->tcs_fd);
@@ -120,13 +120,13 @@ void m0_tcp__hot_leave(struct m0_tcp_io *io)
 	io->tci_hits_nr = 0;
 }
 
-static void stream_told(struct m0_loop_fd *fd, unsigned events)
+static void stream_event(struct m0_loop_fd *fd, unsigned events)
 {
 	struct m0_tcp_stream *stream =
 		container_of(fd, struct m0_tcp_stream, tcs_fd);
 
 	if (stream->tcs_near != NULL && !stream->tcs_dials) {
-		m0_tcp__near_told(stream, events);
+		m0_tcp__near_event(stream, events);
 		return;
 	}
 	if (stream != stream->tcs_io->tci_hot)
@@ -151,7 +151,7 @@ struct m0_tcp_stream *m0_tcp__stream_new(struct m0_tcp_io *io, int fd,
 	if (stream == NULL)
 		return NULL;
 	stream->tcs_fd.lof_fd = fd;
-	stream->tcs_fd.lof_handler = stream_told;
+	stream->tcs_fd.lof_handler = stream_event;
 	stream->tcs_io = io;
 	stream->tcs_stream.stm_counts = &io->tci_streams.sts_counts;
 	stream->tcs_dials = dials;
