@@ -53,7 +53,7 @@ struct m0_lnet__hooks {
 	void (*lhk_lpni_sick)(struct m0_lnet_engine *eng,
 			      struct m0_lnet_lpni   *lpni);
 	/** The state that this node reports of an NI has changed. */
-	void (*lhk_ni_told)(struct m0_lnet_engine *eng);
+	void (*lhk_nis_publish)(struct m0_lnet_engine *eng);
 	/** A ping has come by this NI. */
 	void (*lhk_pinged)(struct m0_lnet_engine *eng, struct m0_lnet_ni *ni);
 	/** A push has come; `nr` bytes of it are there. */

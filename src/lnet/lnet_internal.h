@@ -122,11 +122,11 @@ struct m0_lnet_lpni {
 	/** Number of times that the driver lost the peer NI while it was up. */
 	uint64_t lpn_lost_nr;
 	/** The peer reports that this NI is down; only a report changes it. */
-	bool lpn_told_down;
+	bool lpn_reported_down;
 	/** Time when the driver lost it; 0 if it was not lost, or a message has
 	 * arrived since. */
 	m0_time_t lpn_lost_at;
-	m0_time_t lpn_heard_at;
+	m0_time_t lpn_alive_at;
 	/** A message from it will end the memos. */
 	bool     lpn_is_awaited;
 	uint64_t lpn_used_nr;
@@ -161,8 +161,8 @@ struct m0_lnet_peer {
 	struct m0_list lpe_waiting;
 	/** Sequence number of this node that the peer has seen, and the peer's
 	 * own that this node has seen. */
-	uint32_t lpe_seq_told;
-	uint32_t lpe_seq_heard;
+	uint32_t lpe_seq_pushed;
+	uint32_t lpe_seq_received;
 	/** The peer knows the NIDs of all NIs, whatever their state is. */
 	bool     lpe_knows_nids;
 	uint32_t lpe_features;
@@ -190,7 +190,7 @@ struct m0_lnet__path {
 struct m0_lnet__cache {
 	uint64_t lch_generation;
 	/** The last sender; NULL: none. */
-	struct m0_lnet_lpni *lch_heard;
+	struct m0_lnet_lpni *lch_sender;
 	/** The path of the last request that named its NI; NULLs: none. */
 	struct m0_lnet__path lch_path;
 	/** memo.h; they also end when this number grows. */
@@ -298,20 +298,20 @@ static inline struct m0_lnet__cache *m0_lnet__cache_fresh(
 
 	if (M0_UNLIKELY(cache->lch_generation != eng->le_generation)) {
 		cache->lch_generation = eng->le_generation;
-		cache->lch_heard = NULL;
+		cache->lch_sender = NULL;
 		M0_SET0(&cache->lch_path);
 	}
 	return cache;
 }
 
 /** Returns the peer NI of the last sender; NULL: not known. */
-static inline struct m0_lnet_lpni *m0_lnet__cache_heard(
+static inline struct m0_lnet_lpni *m0_lnet__cache_sender(
 	const struct m0_lnet_engine *eng)
 {
 	const struct m0_lnet__cache *cache = &eng->le_cache;
 
 	return M0_LIKELY(cache->lch_generation == eng->le_generation)
-		       ? cache->lch_heard
+		       ? cache->lch_sender
 		       : NULL;
 }
 
@@ -618,12 +618,12 @@ bool m0_lnet__lpni_is_down(const struct m0_lnet_engine *eng,
 void m0_lnet__lpni_hold(struct m0_lnet_engine *eng, struct m0_lnet_lpni *lpni);
 void m0_lnet__lpni_put(struct m0_lnet_engine *eng, struct m0_lnet_lpni *lpni);
 /** Notes that a message has arrived by this peer NI. */
-static inline void m0_lnet__lpni_heard(struct m0_lnet_engine *eng,
-				       struct m0_lnet_lpni   *lpni)
+static inline void m0_lnet__lpni_received(struct m0_lnet_engine *eng,
+					  struct m0_lnet_lpni   *lpni)
 {
 	eng->le_cache.lch_changes_nr += lpni->lpn_is_awaited;
 	lpni->lpn_is_awaited = false;
-	lpni->lpn_heard_at = eng->le_now;
+	lpni->lpn_alive_at = eng->le_now;
 	lpni->lpn_known_up = true;
 	lpni->lpn_known_down = false;
 	lpni->lpn_lost_at = 0;
@@ -632,17 +632,17 @@ static inline void m0_lnet__lpni_heard(struct m0_lnet_engine *eng,
  * Notes that a message has arrived by `hop`.
  * @return its peer NI; NULL: `0@lo`, or the tables are full.
  */
-struct m0_lnet_lpni *m0_lnet__hop_heard(struct m0_lnet_engine    *eng,
-					const struct m0_lnet_nid *hop);
+struct m0_lnet_lpni *m0_lnet__hop_received(struct m0_lnet_engine    *eng,
+					   const struct m0_lnet_nid *hop);
 /**
  * Notes that a message of `nid` has arrived by `hop`. Sets *primary.
  * @return the peer NI of the hop, for counting; NULL: `0@lo`, or the tables are
  *             full.
  */
-struct m0_lnet_lpni *m0_lnet__peer_heard(struct m0_lnet_engine    *eng,
-					 const struct m0_lnet_nid *nid,
-					 const struct m0_lnet_nid *hop,
-					 struct m0_lnet_nid       *primary);
+struct m0_lnet_lpni *m0_lnet__peer_received(struct m0_lnet_engine    *eng,
+					    const struct m0_lnet_nid *nid,
+					    const struct m0_lnet_nid *hop,
+					    struct m0_lnet_nid       *primary);
 /**
  * Learns NIDs and features of a peer from its ping information.
  * @retval -EPROTO, -ENOMEM, -ENOSPC
@@ -743,7 +743,7 @@ void m0_lnet__recovery_lpni(struct m0_lnet_engine *eng,
 /** Ends the recovery. */
 void m0_lnet__recovery_stop(struct m0_lnet_engine *eng);
 /** Pushes the state of this node's NIs to peers if that has changed. */
-void m0_lnet__ni_told(struct m0_lnet_engine *eng);
+void m0_lnet__nis_publish(struct m0_lnet_engine *eng);
 /** lhk_pinged, of routing.c. */
 void m0_lnet__routing_pinged(struct m0_lnet_engine *eng, struct m0_lnet_ni *ni);
 /** Ends routing at once: the engine shuts down. */

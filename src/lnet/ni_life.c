@@ -8,7 +8,7 @@ static struct m0_lnet_ni *ni_of(struct m0_lnd_ni *lnd_ni)
 }
 
 /** Publishes a change of the NIs. `0@lo` is always part of the information. */
-static void ni_tell(struct m0_lnet_ni *ni)
+static void ni_publish(struct m0_lnet_ni *ni)
 {
 	if (ni != ni->lni_engine->le_lo &&
 	    m0_lnet__ping_changed(ni->lni_engine))
@@ -40,7 +40,7 @@ static void lu_ni_status(struct m0_lnd_ni *lnd_ni)
 	M0_PRE(m0_lnet__ni_invariant(ni));
 	m0_lnet__topology_changed(ni->lni_engine);
 	if (m0_lnet__ni_is_usable(ni))
-		ni_tell(ni);
+		ni_publish(ni);
 }
 
 static void lu_ni_stopped(struct m0_lnd_ni *lnd_ni)
@@ -158,7 +158,7 @@ void m0_lnet_engine_ni_up(struct m0_lnet_engine *eng, struct m0_lnd_ni *lnd_ni)
 	ni->lni_is_up = true;
 	m0_lnet__topology_changed(eng);
 	m0_lnet__peers_ni_new(eng);
-	ni_tell(ni);
+	ni_publish(ni);
 }
 
 void m0_lnet_engine_ni_del(struct m0_lnet_engine *eng, struct m0_lnd_ni *lnd_ni)
@@ -176,7 +176,7 @@ void m0_lnet_engine_ni_del(struct m0_lnet_engine *eng, struct m0_lnd_ni *lnd_ni)
 	m0_lnet__peers_ni_gone(eng, ni);
 	m0_lnet__send_ni_flush(ni, -ENETDOWN);
 	if (started)
-		ni_tell(ni);
+		ni_publish(ni);
 	if (started && lnd_ni->ldn_lnd != NULL)
 		lnd_ni->ldn_lnd->ld_ops->ldo_ni_stop(lnd_ni);
 	else

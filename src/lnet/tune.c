@@ -101,7 +101,7 @@ static void discovery_set(struct m0_lnet_engine *eng, bool on)
 		return;
 	eng->le_cfg.lec_discovery = on;
 	m0_lnet__topology_changed(eng);
-	m0_lnet__ni_told(eng);
+	m0_lnet__nis_publish(eng);
 }
 
 int m0_lnet_engine_tune(struct m0_lnet_engine *eng,

@@ -250,7 +250,7 @@ int m0_lnet__path_forward(struct m0_lnet_msg *msg)
 /* -- unreachable ----------------------------------------------------------- */
 
 enum {
-	TELL_EVERY_NS = 1000000000
+	LOG_EVERY_NS = 1000000000
 };
 
 /** Logs, at most once a second, which routes to a destination are down. */
@@ -266,9 +266,9 @@ static __attribute__((__cold__, __noinline__)) int not_reached(
 
 	/* Without routes the status says all. */
 	if (m0_lnet__far_find(eng, net) == NULL ||
-	    eng->le_now < all->lrs_tell_at)
+	    eng->le_now < all->lrs_log_at)
 		return -EHOSTUNREACH;
-	all->lrs_tell_at = m0_time_add(eng->le_now, TELL_EVERY_NS);
+	all->lrs_log_at = m0_time_add(eng->le_now, LOG_EVERY_NS);
 	m0_lnet__far_why(eng, net, why, sizeof why);
 	m0_log(M0_LOG_WARN, "lnet: %s is not reachable: %s",
 	       m0_lnet_nid_print(dest, nid, sizeof nid), why);

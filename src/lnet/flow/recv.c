@@ -507,7 +507,7 @@ static __attribute__((__noinline__)) int response_in(const struct coming *in)
 	return in->cmi_hdr.lhd_type == M0_LNET_ACK ? ack_in(in) : reply_in(in);
 }
 
-static int heard_in(struct coming *in)
+static int checked_in(struct coming *in)
 {
 	uint32_t type = in->cmi_hdr.lhd_type;
 
@@ -528,8 +528,8 @@ static __attribute__((__noinline__)) int forward_in(struct coming *in)
 		return drop(in, &eng->le_stats.ls_drop_not_ours,
 			    "routing is off");
 	if (in->cmi_rx->lr_words[M0_LNET__RX_WAITS] == 0) {
-		in->cmi_lpni = m0_lnet__hop_heard(eng, &in->cmi_rx->lr_nid);
-		m0_lnet__health_heard(in->cmi_ni, in->cmi_lpni);
+		in->cmi_lpni = m0_lnet__hop_received(eng, &in->cmi_rx->lr_nid);
+		m0_lnet__health_received(in->cmi_ni, in->cmi_lpni);
 	} else {
 		/* A message that waits is no new sign of life. */
 		in->cmi_lpni = m0_lnet__lpni_find(eng, &in->cmi_rx->lr_nid);
@@ -589,11 +589,11 @@ static int sound_in(struct coming *in, bool ours)
 		return drop(in, &eng->le_stats.ls_drop_not_ours,
 			    "an asymmetric route");
 	sender_keep(in);
-	in->cmi_lpni = m0_lnet__peer_heard(eng, &in->cmi_hdr.lhd_src_nid,
-					   &in->cmi_rx->lr_nid,
-					   &in->cmi_primary);
-	m0_lnet__health_heard(in->cmi_ni, in->cmi_lpni);
-	return heard_in(in);
+	in->cmi_lpni = m0_lnet__peer_received(eng, &in->cmi_hdr.lhd_src_nid,
+					      &in->cmi_rx->lr_nid,
+					      &in->cmi_primary);
+	m0_lnet__health_received(in->cmi_ni, in->cmi_lpni);
+	return checked_in(in);
 }
 
 /*
@@ -602,7 +602,7 @@ static int sound_in(struct coming *in, bool ours)
  */
 static bool is_again(const struct coming *in, const void *bytes)
 {
-	const struct m0_lnet_lpni *lpni = m0_lnet__cache_heard(in->cmi_eng);
+	const struct m0_lnet_lpni *lpni = m0_lnet__cache_sender(in->cmi_eng);
 
 	return lpni != NULL &&
 	       m0_lnet__hdr_is_between(bytes, in->cmi_ni->lni_nid4,
@@ -612,7 +612,7 @@ static bool is_again(const struct coming *in, const void *bytes)
 
 static int again_in(struct coming *in, const void *bytes)
 {
-	struct m0_lnet_lpni *lpni = in->cmi_eng->le_cache.lch_heard;
+	struct m0_lnet_lpni *lpni = in->cmi_eng->le_cache.lch_sender;
 	const char          *why;
 
 	in->cmi_hdr.lhd_dest_nid = in->cmi_ni->lni_lnd.ldn_nid;
@@ -624,10 +624,10 @@ static int again_in(struct coming *in, const void *bytes)
 		return refuse(in, why);
 	in->cmi_lpni = lpni;
 	in->cmi_primary = lpni->lpn_peer->lpe_primary;
-	m0_lnet__lpni_heard(in->cmi_eng, lpni);
+	m0_lnet__lpni_received(in->cmi_eng, lpni);
 	/* With less than full health the last sender is not cached: each rise
 	 * of it changes the topology. */
-	return heard_in(in);
+	return checked_in(in);
 }
 
 /* Handles the message by the fault rules, which exist. */

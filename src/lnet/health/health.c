@@ -81,7 +81,7 @@ void m0_lnet__health_ni_set(struct m0_lnet_ni *ni, unsigned health)
 	       "lnet: the interface %s is %s", ni->lni_text,
 	       was_down ? "well again"
 			: "reported down: too many messages failed");
-	eng->le_hooks->lhk_ni_told(eng);
+	eng->le_hooks->lhk_nis_publish(eng);
 }
 
 void m0_lnet__health_ni_raise(struct m0_lnet_ni *ni)
@@ -152,8 +152,8 @@ void m0_lnet__health_sent_slow(struct m0_lnet_ni *ni)
 	m0_lnet__health_ni_raise(ni);
 }
 
-void m0_lnet__health_heard_slow(struct m0_lnet_ni   *ni,
-				struct m0_lnet_lpni *lpni)
+void m0_lnet__health_received_slow(struct m0_lnet_ni   *ni,
+				   struct m0_lnet_lpni *lpni)
 {
 	struct m0_lnet_engine *eng = ni->lni_engine;
 

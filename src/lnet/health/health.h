@@ -32,15 +32,15 @@ void m0_lnet__health_failed(struct m0_lnet_ni *ni, struct m0_lnet_lpni *lpni,
 void m0_lnet__health_overdue(struct m0_lnet_engine    *eng,
 			     const struct m0_lnet_nid *hop);
 /** Not inline: nothing is sick most of the time. */
-void m0_lnet__health_heard_slow(struct m0_lnet_ni   *ni,
-				struct m0_lnet_lpni *lpni);
+void m0_lnet__health_received_slow(struct m0_lnet_ni   *ni,
+				   struct m0_lnet_lpni *lpni);
 void m0_lnet__health_sent_slow(struct m0_lnet_ni *ni);
 /** A message has come. @param lpni  the hop that it came by; NULL: not known. */
-static inline void m0_lnet__health_heard(struct m0_lnet_ni   *ni,
-					 struct m0_lnet_lpni *lpni)
+static inline void m0_lnet__health_received(struct m0_lnet_ni   *ni,
+					    struct m0_lnet_lpni *lpni)
 {
 	if (M0_UNLIKELY(ni->lni_engine->le_sick.lsk_nr != 0))
-		m0_lnet__health_heard_slow(ni, lpni);
+		m0_lnet__health_received_slow(ni, lpni);
 }
 /** A message has left. */
 static inline void m0_lnet__health_sent(struct m0_lnet_ni *ni)

@@ -44,7 +44,7 @@ bool m0_lnet__peer_is_gateway(const struct m0_lnet_peer *peer)
 bool m0_lnet__lpni_is_down(const struct m0_lnet_engine *eng,
 			   const struct m0_lnet_lpni   *lpni)
 {
-	return lpni->lpn_told_down ||
+	return lpni->lpn_reported_down ||
 	       eng->le_now < m0_lnet__lpni_lost_until(lpni);
 }
 
@@ -247,12 +247,12 @@ static struct m0_lnet_lpni *lpni_search(const struct m0_lnet_engine *eng,
 struct m0_lnet_lpni *m0_lnet__lpni_find(const struct m0_lnet_engine *eng,
 					const struct m0_lnet_nid    *nid)
 {
-	struct m0_lnet_lpni *heard = m0_lnet__cache_heard(eng);
+	struct m0_lnet_lpni *cached = m0_lnet__cache_sender(eng);
 
-	if (heard == NULL || !m0_lnet_nid_eq(&heard->lpn_nid, nid))
+	if (cached == NULL || !m0_lnet_nid_eq(&cached->lpn_nid, nid))
 		return lpni_search(eng, nid);
-	M0_ASSERT_EX(heard == lpni_search(eng, nid));
-	return heard;
+	M0_ASSERT_EX(cached == lpni_search(eng, nid));
+	return cached;
 }
 
 struct m0_lnet_lpni *m0_lnet__lpni_get(struct m0_lnet_engine    *eng,
@@ -282,10 +282,10 @@ void m0_lnet__lpni_put(struct m0_lnet_engine *eng, struct m0_lnet_lpni *lpni)
 	M0_POST_EX(lpni->lpn_answers_nr <= lpni->lpn_refs_nr);
 }
 
-struct m0_lnet_lpni *m0_lnet__hop_heard(struct m0_lnet_engine    *eng,
-					const struct m0_lnet_nid *hop)
+struct m0_lnet_lpni *m0_lnet__hop_received(struct m0_lnet_engine    *eng,
+					   const struct m0_lnet_nid *hop)
 {
-	struct m0_lnet_lpni *lpni = m0_lnet__cache_heard(eng);
+	struct m0_lnet_lpni *lpni = m0_lnet__cache_sender(eng);
 
 	if (m0_lnet_nid_is_lo(hop))
 		return NULL;
@@ -295,19 +295,19 @@ struct m0_lnet_lpni *m0_lnet__hop_heard(struct m0_lnet_engine    *eng,
 			lpni = lpni_make(eng, hop);
 		if (lpni != NULL)
 			peer_touch(eng, lpni->lpn_peer);
-		m0_lnet__cache_fresh(eng)->lch_heard = lpni;
+		m0_lnet__cache_fresh(eng)->lch_sender = lpni;
 	}
 	if (lpni != NULL)
-		m0_lnet__lpni_heard(eng, lpni);
+		m0_lnet__lpni_received(eng, lpni);
 	return lpni;
 }
 
-struct m0_lnet_lpni *m0_lnet__peer_heard(struct m0_lnet_engine    *eng,
-					 const struct m0_lnet_nid *nid,
-					 const struct m0_lnet_nid *hop,
-					 struct m0_lnet_nid       *primary)
+struct m0_lnet_lpni *m0_lnet__peer_received(struct m0_lnet_engine    *eng,
+					    const struct m0_lnet_nid *nid,
+					    const struct m0_lnet_nid *hop,
+					    struct m0_lnet_nid       *primary)
 {
-	struct m0_lnet_lpni *lpni = m0_lnet__hop_heard(eng, hop);
+	struct m0_lnet_lpni *lpni = m0_lnet__hop_received(eng, hop);
 	struct m0_lnet_lpni *from;
 
 	*primary = *nid;
@@ -411,7 +411,8 @@ static void peer_merge(struct m0_lnet_engine *eng, struct m0_lnet_peer *into,
 	M0_PRE(into != from);
 	while ((link = m0_list_first(&from->lpe_lpnis)) != NULL)
 		lpni_move(eng, lpni_of_link(link), into);
-	into->lpe_seq_told = max_check(into->lpe_seq_told, from->lpe_seq_told);
+	into->lpe_seq_pushed =
+		max_check(into->lpe_seq_pushed, from->lpe_seq_pushed);
 	into->lpe_used_nr = max_check(into->lpe_used_nr, from->lpe_used_nr);
 	if (into->lpe_ni == NULL)
 		into->lpe_ni = from->lpe_ni;
@@ -491,7 +492,7 @@ static void statuses_learn(struct m0_lnet_peer            *peer,
 	m0_list_for_each_entry(&peer->lpe_lpnis, lpni, struct m0_lnet_lpni,
 			       lpn_link)
 		if (info_lists(info, &lpni->lpn_nid, &up)) {
-			lpni->lpn_told_down = !up;
+			lpni->lpn_reported_down = !up;
 			lpni->lpn_known_up = up;
 			lpni->lpn_known_down = !up;
 		}
@@ -544,7 +545,7 @@ static void single_learn(struct m0_lnet_engine *eng, struct m0_lnet_lpni *lpni)
 
 static void peer_forgets(struct m0_lnet_peer *peer)
 {
-	peer->lpe_seq_told = 0;
+	peer->lpe_seq_pushed = 0;
 	peer->lpe_knows_nids = false;
 }
 
@@ -557,11 +558,11 @@ int m0_lnet__peer_learn(struct m0_lnet_engine *eng, struct m0_lnet_lpni *lpni,
 
 	M0_PRE(m0_lnet__peer_invariant(peer));
 	peer->lpe_features = info->lpi_features;
-	if (info->lpi_seq < peer->lpe_seq_heard)
+	if (info->lpi_seq < peer->lpe_seq_received)
 		/* The peer has restarted, and does not know this node any
 		 * more. */
 		peer_forgets(peer);
-	peer->lpe_seq_heard = info->lpi_seq;
+	peer->lpe_seq_received = info->lpi_seq;
 	peer->lpe_state &= ~(uint32_t)(M0_LNET_PEER_NO_DISCOVERY |
 				       M0_LNET_PEER_ROUTER_ENABLED);
 	if ((info->lpi_features & M0_LNET_FEAT_RTE_DISABLED) == 0)

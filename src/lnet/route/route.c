@@ -7,7 +7,7 @@
 /** Without checks, a loop is forgotten after this time. */
 #define LOOP_NS (60 * M0_TIME_ONE_SECOND)
 /** The log has at most one line for each route in this time. */
-#define TELL_NS M0_TIME_ONE_SECOND
+#define REPORT_NS M0_TIME_ONE_SECOND
 
 /* -- finding --------------------------------------------------------------- */
 
@@ -69,14 +69,14 @@ bool m0_lnet__far_is_by(const struct m0_lnet_engine *eng, uint32_t net,
 /* -- up and down ----------------------------------------------------------- */
 
 /** Returns the newest time at which a message came from the peer itself. */
-static m0_time_t peer_heard_at(const struct m0_lnet_peer *peer)
+static m0_time_t peer_alive_at(const struct m0_lnet_peer *peer)
 {
 	const struct m0_lnet_lpni *lpni;
 	m0_time_t                  at = 0;
 
 	m0_list_for_each_entry(&peer->lpe_lpnis, lpni, struct m0_lnet_lpni,
 			       lpn_link)
-		at = max64u(at, lpni->lpn_heard_at);
+		at = max64u(at, lpni->lpn_alive_at);
 	return at;
 }
 
@@ -95,7 +95,7 @@ static enum m0_lnet_route_why near_why(const struct m0_lnet_engine *eng,
 			if (!m0_lnet__ni_is_usable(ni) || !ni->lni_lnd.ldn_up ||
 			    !m0_lnet__ni_fits(ni, &lpni->lpn_nid))
 				continue;
-			if (!lpni->lpn_told_down)
+			if (!lpni->lpn_reported_down)
 				return M0_LNET_ROUTE_UP;
 			why = M0_LNET_ROUTE_NEAR_DOWN;
 		}
@@ -122,7 +122,7 @@ enum m0_lnet_route_why m0_lnet__route_why(const struct m0_lnet_engine *eng,
 		return why;
 	if (eng->le_now < route->lrt_loop_until)
 		return M0_LNET_ROUTE_LOOP;
-	if (gw->gw_failed_at != 0 && peer_heard_at(peer) <= gw->gw_failed_at)
+	if (gw->gw_failed_at != 0 && peer_alive_at(peer) <= gw->gw_failed_at)
 		return gw->gw_is_lost ? M0_LNET_ROUTE_LOST
 				      : M0_LNET_ROUTE_SILENT;
 	if (!gw->gw_is_checked)
@@ -143,7 +143,7 @@ m0_time_t m0_lnet__route_watch(const struct m0_lnet_engine *eng,
 	struct m0_lnet_peer          *peer = gw->gw_lpni->lpn_peer;
 	struct m0_lnet_lpni          *lpni;
 
-	if (gw->gw_failed_at != 0 && peer_heard_at(peer) <= gw->gw_failed_at)
+	if (gw->gw_failed_at != 0 && peer_alive_at(peer) <= gw->gw_failed_at)
 		m0_list_for_each_entry(&peer->lpe_lpnis, lpni,
 				       struct m0_lnet_lpni, lpn_link)
 			lpni->lpn_is_awaited = true;
@@ -244,7 +244,7 @@ void m0_lnet__routes_learn(struct m0_lnet_engine          *eng,
 			route->lrt_far_state =
 				far_state(info, route->lrt_attr.lra_net);
 	}
-	m0_lnet__routes_tell(eng);
+	m0_lnet__routes_report(eng);
 }
 
 void m0_lnet__routes_checked(struct m0_lnet_engine     *eng,
@@ -267,7 +267,7 @@ void m0_lnet__routes_checked(struct m0_lnet_engine     *eng,
 		else
 			eng->le_hooks->lhk_gateway_lost(eng, gw);
 	}
-	m0_lnet__routes_tell(eng);
+	m0_lnet__routes_report(eng);
 }
 
 /** Returns true if no NID of the peer by which this node reaches it is left. */
@@ -307,7 +307,7 @@ void m0_lnet__routes_lost(struct m0_lnet_engine     *eng,
 		m0_lnet__paths_changed(eng);
 		eng->le_hooks->lhk_gateway_lost(eng, gw);
 	}
-	m0_lnet__routes_tell(eng);
+	m0_lnet__routes_report(eng);
 }
 
 void m0_lnet__route_loops(struct m0_lnet_engine *eng, uint32_t net,
@@ -322,20 +322,20 @@ void m0_lnet__route_loops(struct m0_lnet_engine *eng, uint32_t net,
 	route->lrt_loop_until =
 		m0_time_add(eng->le_now, check != 0 ? check : LOOP_NS);
 	m0_lnet__paths_changed(eng);
-	m0_lnet__routes_tell(eng);
+	m0_lnet__routes_report(eng);
 }
 
 /* -- reports --------------------------------------------------------------- */
 
-static void told_fire(struct m0_lnet_engine *eng, struct m0_lnet_timer *timer,
-		      m0_time_t now)
+static void report_fire(struct m0_lnet_engine *eng, struct m0_lnet_timer *timer,
+			m0_time_t now)
 {
-	M0_PRE(timer == &m0_lnet__routes(eng)->lrs_told_timer);
+	M0_PRE(timer == &m0_lnet__routes(eng)->lrs_report_timer);
 	(void)now;
-	m0_lnet__routes_tell(eng);
+	m0_lnet__routes_report(eng);
 }
 
-void m0_lnet__routes_tell(struct m0_lnet_engine *eng)
+void m0_lnet__routes_report(struct m0_lnet_engine *eng)
 {
 	m0_time_t              next = M0_TIME_NEVER;
 	struct m0_lnet_route  *route;
@@ -349,14 +349,14 @@ void m0_lnet__routes_tell(struct m0_lnet_engine *eng)
 			route->lrt_was_up = !route->lrt_was_up;
 			route->lrt_since = eng->le_now;
 		}
-		if (why == route->lrt_told)
+		if (why == route->lrt_reported)
 			continue;
-		if (eng->le_now < route->lrt_tell_at) {
-			next = min64u(next, route->lrt_tell_at);
+		if (eng->le_now < route->lrt_report_at) {
+			next = min64u(next, route->lrt_report_at);
 			continue;
 		}
-		route->lrt_told = why;
-		route->lrt_tell_at = m0_time_add(eng->le_now, TELL_NS);
+		route->lrt_reported = why;
+		route->lrt_report_at = m0_time_add(eng->le_now, REPORT_NS);
 		m0_log(why == M0_LNET_ROUTE_UP ? M0_LOG_INFO : M0_LOG_WARN,
 		       "lnet: the route to %s by %s is %s%s",
 		       m0_lnet_net_print(route->lrt_attr.lra_net, net,
@@ -366,7 +366,7 @@ void m0_lnet__routes_tell(struct m0_lnet_engine *eng)
 		       m0_lnet_route_why_text(why));
 	}
 	if (next != M0_TIME_NEVER)
-		m0_lnet__timer_arm(eng, &m0_lnet__routes(eng)->lrs_told_timer,
+		m0_lnet__timer_arm(eng, &m0_lnet__routes(eng)->lrs_report_timer,
 				   next);
 }
 
@@ -551,8 +551,8 @@ static void route_link(struct m0_lnet_engine *eng, struct m0_lnet_route *route)
 	m0_list_add_tail(&all->lrs_routes, &route->lrt_link);
 	++all->lrs_nr;
 	route->lrt_since = eng->le_now;
-	route->lrt_told = m0_lnet__route_why(eng, route);
-	route->lrt_was_up = route->lrt_told == M0_LNET_ROUTE_UP;
+	route->lrt_reported = m0_lnet__route_why(eng, route);
+	route->lrt_was_up = route->lrt_reported == M0_LNET_ROUTE_UP;
 	m0_lnet__topology_changed(eng);
 }
 
@@ -634,8 +634,8 @@ int m0_lnet__routes_init(struct m0_lnet_engine *eng)
 	m0_hash_init(&all->lrs_fars);
 	m0_list_init(&all->lrs_routes);
 	m0_list_init(&all->lrs_gateways);
-	m0_timer_init(&all->lrs_told_timer.ltm_timer);
-	all->lrs_told_timer.ltm_fire = told_fire;
+	m0_timer_init(&all->lrs_report_timer.ltm_timer);
+	all->lrs_report_timer.ltm_fire = report_fire;
 	eng->le_routes = all;
 	return 0;
 }
@@ -647,7 +647,7 @@ void m0_lnet__routes_fini(struct m0_lnet_engine *eng)
 	(void)m0_lnet_engine_route_del(eng, M0_LNET_NET_ANY, &m0_lnet_nid_any);
 	M0_ASSERT(all->lrs_nr == 0 && m0_list_is_empty(&all->lrs_gateways));
 	m0_lnet__timer_cancel(eng, &all->lrs_timer);
-	m0_lnet__timer_cancel(eng, &all->lrs_told_timer);
+	m0_lnet__timer_cancel(eng, &all->lrs_report_timer);
 	m0_hash_fini(&all->lrs_fars);
 	eng->le_routes = NULL;
 	m0_free(all);

@@ -74,8 +74,8 @@ struct m0_lnet_route {
 	m0_time_t lrt_since;
 	/** The state that was last logged, and when the log may have another
 	 * line about the route. */
-	enum m0_lnet_route_why lrt_told;
-	m0_time_t              lrt_tell_at;
+	enum m0_lnet_route_why lrt_reported;
+	m0_time_t              lrt_report_at;
 	/** Number of messages, and the number at the last use, which orders
 	 * routes that are equal. */
 	uint64_t lrt_sent_nr;
@@ -97,9 +97,9 @@ struct m0_lnet_routes {
 	struct m0_list lrs_gateways;
 	uint64_t       lrs_used_nr;
 	/** Time when an unreachable destination may be logged again. */
-	m0_time_t lrs_tell_at;
+	m0_time_t lrs_log_at;
 	/** Fires when the log may have a line that was too early. */
-	struct m0_lnet_timer lrs_told_timer;
+	struct m0_lnet_timer lrs_report_timer;
 	/** Fires when the next gateway is to be checked, by checker.c. */
 	struct m0_lnet_timer lrs_timer;
 };
@@ -145,7 +145,7 @@ void m0_lnet__routes_lost(struct m0_lnet_engine     *eng,
 void m0_lnet__route_loops(struct m0_lnet_engine *eng, uint32_t net,
 			  const struct m0_lnet_nid *gateway);
 /** Logs the routes that have gone up or down. */
-void m0_lnet__routes_tell(struct m0_lnet_engine *eng);
+void m0_lnet__routes_report(struct m0_lnet_engine *eng);
 /** Words about why no route to the network is up, for messages. */
 void m0_lnet__far_why(const struct m0_lnet_engine *eng, uint32_t net, char *buf,
 		      size_t size);

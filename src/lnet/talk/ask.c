@@ -17,12 +17,12 @@ static void ask_free(struct m0_lnet_ask *ask)
 	m0_free(ask);
 }
 
-static void ask_tell(struct m0_lnet_ask *ask, int status)
+static void ask_complete(struct m0_lnet_ask *ask, int status)
 {
-	if (ask->as_told)
+	if (ask->as_completed)
 		return;
 	M0_ASSERT(status <= 0 && ask->as_done != NULL);
-	ask->as_told = true;
+	ask->as_completed = true;
 	/* The back-off of the driver only prevents a second attempt; the reset
 	 * was the failure. */
 	if (ask->as_is_resent && status == -EHOSTUNREACH)
@@ -39,7 +39,7 @@ static void ask_tell(struct m0_lnet_ask *ask, int status)
 static bool is_resendable(const struct m0_lnet_ask *ask)
 {
 	return ask->as_failure == -ECONNRESET && !ask->as_is_resent &&
-	       ask->as_may_resend && !ask->as_told &&
+	       ask->as_may_resend && !ask->as_completed &&
 	       ask->as_engine->le_now < ask->as_deadline;
 }
 
@@ -70,7 +70,7 @@ static void ask_event(struct m0_lnet_engine *eng, struct m0_lnet_md *md,
 		if (ev->ev_status != 0 && is_resendable(ask))
 			break;
 		ask->as_got = ev->ev_mlength;
-		ask_tell(ask, ev->ev_status);
+		ask_complete(ask, ev->ev_status);
 		break;
 	default:
 		break;
@@ -81,10 +81,10 @@ static void ask_event(struct m0_lnet_engine *eng, struct m0_lnet_md *md,
 		ask->as_failure = 0;
 		ask_end_soon(ask);
 	} else if (ends) {
-		ask_tell(ask,
-			 ask->as_failure != 0 ? ask->as_failure : -ECANCELED);
+		ask_complete(ask, ask->as_failure != 0 ? ask->as_failure
+						       : -ECANCELED);
 		ask_free(ask);
-	} else if (ask->as_told || ask->as_failure != 0) {
+	} else if (ask->as_completed || ask->as_failure != 0) {
 		ask_end_soon(ask);
 	}
 }
@@ -112,7 +112,7 @@ static bool ask_begin(struct m0_lnet_ask *ask)
 	struct m0_lnet_msg    *msg =
 		eng->le_cfg.lec_owner_ops->ho_msg_get(eng->le_cfg.lec_owner);
 
-	M0_PRE(!ask->as_is_bound && !ask->as_told);
+	M0_PRE(!ask->as_is_bound && !ask->as_completed);
 	if (msg == NULL)
 		return false;
 	md_prepare(ask);
@@ -149,13 +149,13 @@ static void ask_fire(struct m0_lnet_engine *eng, struct m0_lnet_timer *timer,
 	struct m0_lnet_ask *ask =
 		container_of(timer, struct m0_lnet_ask, as_timer);
 
-	if (!ask->as_is_bound && !ask->as_told && now < ask->as_deadline) {
+	if (!ask->as_is_bound && !ask->as_completed && now < ask->as_deadline) {
 		ask_start(ask);
 		return;
 	}
 	if (!is_resendable(ask))
-		ask_tell(ask,
-			 ask->as_failure != 0 ? ask->as_failure : -ETIMEDOUT);
+		ask_complete(ask, ask->as_failure != 0 ? ask->as_failure
+						       : -ETIMEDOUT);
 	if (ask->as_is_bound)
 		m0_lnet_engine_md_unlink(eng, &ask->as_md);
 	else
@@ -264,7 +264,7 @@ void m0_lnet__ask_fail(struct m0_lnet_ask *ask, int status)
 		return;
 	ask->as_failure = status;
 	if (!is_resendable(ask))
-		ask_tell(ask, status);
+		ask_complete(ask, status);
 	ask_end_soon(ask);
 }
 
@@ -272,6 +272,6 @@ void m0_lnet__ask_drop(struct m0_lnet_ask *ask)
 {
 	if (ask == NULL)
 		return;
-	ask->as_told = true;
+	ask->as_completed = true;
 	ask_end_soon(ask);
 }

@@ -23,7 +23,7 @@ struct m0_lnet_ask {
 	/** The engine has the MD. */
 	bool as_is_bound;
 	/** as_done was called, or must not be called. */
-	bool as_told;
+	bool as_completed;
 	/** The request may be sent once more if its connection is dead; it was
 	 * sent again. */
 	bool as_may_resend;

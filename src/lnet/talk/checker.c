@@ -75,7 +75,7 @@ static void check(struct m0_lnet_engine *eng, struct m0_lnet_gateway *gw)
 	if (di == NULL)
 		return;
 	/* A push follows the ping, although the gateway has had it. */
-	peer->lpe_seq_told = 0;
+	peer->lpe_seq_pushed = 0;
 	m0_lnet__disc_begin(di, &gw->gw_lpni->lpn_nid, &m0_lnet_nid_any, false);
 	m0_list_for_each_entry(&gw->gw_routes, route, struct m0_lnet_route,
 			       lrt_of_gateway) {
@@ -116,7 +116,7 @@ static void checker_fire(struct m0_lnet_engine *eng,
 		if (gw->gw_check_at <= now)
 			check(eng, gw);
 	/* Time alone may have changed a route. */
-	m0_lnet__routes_tell(eng);
+	m0_lnet__routes_report(eng);
 	checker_arm(eng);
 }
 

@@ -205,7 +205,7 @@ static bool wants_push(const struct m0_lnet_engine *eng,
 {
 	return eng->le_cfg.lec_discovery &&
 	       (peer->lpe_state & M0_LNET_PEER_MULTI_RAIL) != 0 &&
-	       peer->lpe_seq_told != eng->le_seq;
+	       peer->lpe_seq_pushed != eng->le_seq;
 }
 
 static void disc_push_or_end(struct m0_lnet_disc *di)
@@ -235,7 +235,7 @@ static void pushed(struct m0_lnet_engine *eng, struct m0_lnet_ask *ask)
 		disc_end(di, ask->as_status);
 		return;
 	}
-	di->di_peer->lpe_seq_told = di->di_seq;
+	di->di_peer->lpe_seq_pushed = di->di_seq;
 	if (di->di_seq == eng->le_seq)
 		di->di_peer->lpe_knows_nids = true;
 	disc_push_or_end(di);
@@ -553,7 +553,7 @@ void m0_lnet__discovery_lost(struct m0_lnet_engine     *eng,
 	struct m0_lnet_disc *di = peer->lpe_discovery;
 
 	/* The node may return as another one, which does not know this node. */
-	peer->lpe_seq_told = 0;
+	peer->lpe_seq_pushed = 0;
 	m0_lnet__peer_outdate(eng, peer);
 	m0_lnet__probes_lost(eng, &lpni->lpn_nid, status);
 	if (di != NULL && di->di_ask != NULL &&

@@ -24,7 +24,7 @@ struct ping_buf {
 	void               *pbf_addr;
 	/** Size of the buffer, and of the information in it. */
 	m0_bcount_t pbf_bytes;
-	size_t      pbf_told;
+	size_t      pbf_used;
 };
 
 /** A buffer for one push. */
@@ -68,8 +68,8 @@ static uint32_t base_features(const struct m0_lnet_engine *eng)
 	return features;
 }
 
-static bool is_told(const struct m0_lnet_engine *eng,
-		    const struct m0_lnet_ni     *ni)
+static bool is_reported(const struct m0_lnet_engine *eng,
+			const struct m0_lnet_ni     *ni)
 {
 	return ni != eng->le_lo && m0_lnet__ni_is_usable(ni);
 }
@@ -81,7 +81,7 @@ uint32_t m0_lnet__ping_features(const struct m0_lnet_engine *eng)
 	struct m0_lnet_ni *ni;
 
 	m0_list_for_each_entry(&eng->le_nis, ni, struct m0_lnet_ni, lni_link) {
-		if (!is_told(eng, ni))
+		if (!is_reported(eng, ni))
 			continue;
 		if (!m0_lnet_nid_is_nid4(&ni->lni_lnd.ldn_nid))
 			features |= M0_LNET_FEAT_LARGE_ADDR |
@@ -92,8 +92,8 @@ uint32_t m0_lnet__ping_features(const struct m0_lnet_engine *eng)
 }
 
 /** Returns true if an earlier NI is on the same net. */
-static bool net_is_told(const struct m0_lnet_engine *eng,
-			const struct m0_lnet_ni     *upto)
+static bool net_is_reported(const struct m0_lnet_engine *eng,
+			    const struct m0_lnet_ni     *upto)
 {
 	uint32_t           net = m0_lnet_nid_net(&upto->lni_lnd.ldn_nid);
 	struct m0_lnet_ni *ni;
@@ -101,20 +101,20 @@ static bool net_is_told(const struct m0_lnet_engine *eng,
 	m0_list_for_each_entry(&eng->le_nis, ni, struct m0_lnet_ni, lni_link) {
 		if (ni == upto)
 			return false;
-		if (is_told(eng, ni) &&
+		if (is_reported(eng, ni) &&
 		    m0_lnet_nid_net(&ni->lni_lnd.ldn_nid) == net)
 			return true;
 	}
 	return false;
 }
 
-static void net_tell(const struct m0_lnet_engine *eng, uint32_t net,
-		     struct m0_lnet_ping_info *info)
+static void net_report(const struct m0_lnet_engine *eng, uint32_t net,
+		       struct m0_lnet_ping_info *info)
 {
 	struct m0_lnet_ni *ni;
 
 	m0_list_for_each_entry(&eng->le_nis, ni, struct m0_lnet_ni, lni_link)
-		if (is_told(eng, ni) &&
+		if (is_reported(eng, ni) &&
 		    m0_lnet_nid_net(&ni->lni_lnd.ldn_nid) == net)
 			info->lpi_nis[info->lpi_nis_nr++] =
 				(struct m0_lnet_ping_ni){
@@ -126,15 +126,15 @@ static void net_tell(const struct m0_lnet_engine *eng, uint32_t net,
 }
 
 /** Lists the NIs by net; each net comes where its first NI is. */
-static void nis_tell(const struct m0_lnet_engine *eng,
-		     struct m0_lnet_ping_info    *info)
+static void nis_report(const struct m0_lnet_engine *eng,
+		       struct m0_lnet_ping_info    *info)
 {
 	struct m0_lnet_ni *ni;
 
 	m0_list_for_each_entry(&eng->le_nis, ni, struct m0_lnet_ni, lni_link)
-		if (is_told(eng, ni) && !net_is_told(eng, ni))
-			net_tell(eng, m0_lnet_nid_net(&ni->lni_lnd.ldn_nid),
-				 info);
+		if (is_reported(eng, ni) && !net_is_reported(eng, ni))
+			net_report(eng, m0_lnet_nid_net(&ni->lni_lnd.ldn_nid),
+				   info);
 }
 
 static void buf_free(struct ping_buf *buf)
@@ -150,20 +150,20 @@ static struct ping_buf *buf_new(const struct m0_lnet_ping_info *info,
 				m0_bcount_t                     bytes_min)
 {
 	struct ping_buf *buf;
-	size_t           told = m0_lnet__ping_size(info);
+	size_t           used = m0_lnet__ping_size(info);
 
 	M0_ALLOC_PTR(buf);
 	if (buf == NULL)
 		return NULL;
 	m0_list_link_init(&buf->pbf_link);
-	buf->pbf_bytes = max_check((m0_bcount_t)told, bytes_min);
+	buf->pbf_bytes = max_check((m0_bcount_t)used, bytes_min);
 	buf->pbf_addr = m0_alloc(buf->pbf_bytes);
 	if (buf->pbf_addr == NULL) {
 		m0_free(buf);
 		return NULL;
 	}
-	buf->pbf_told = m0_lnet__ping_encode(info, buf->pbf_addr, told);
-	M0_ASSERT(buf->pbf_told == told);
+	buf->pbf_used = m0_lnet__ping_encode(info, buf->pbf_addr, used);
+	M0_ASSERT(buf->pbf_used == used);
 	buf->pbf_vec = (struct m0_bufvec)M0_BUFVEC_INIT_BUF(&buf->pbf_addr,
 							    &buf->pbf_bytes);
 	return buf;
@@ -182,7 +182,7 @@ static struct ping_buf *buf_make(const struct m0_lnet_engine *eng,
 	M0_ALLOC_ARR(info.lpi_nis, m0_list_length(&eng->le_nis) + 1);
 	if (info.lpi_nis == NULL)
 		return NULL;
-	nis_tell(eng, &info);
+	nis_report(eng, &info);
 	buf = buf_new(&info, bytes_min);
 	m0_free(info.lpi_nis);
 	return buf;
@@ -193,7 +193,7 @@ size_t m0_lnet__ping_bytes(const struct m0_lnet_engine *eng, const void **ret)
 	const struct ping *ping = ping_of(eng);
 
 	*ret = ping->pi_buf->pbf_addr;
-	return ping->pi_buf->pbf_told;
+	return ping->pi_buf->pbf_used;
 }
 
 /* -- answering ------------------------------------------------------------- */
@@ -220,8 +220,8 @@ static void olds_free(struct ping *ping)
 			buf_free(buf);
 }
 
-static void ping_told(struct m0_lnet_engine *eng, struct m0_lnet_md *md,
-		      const struct m0_lnet_event *ev)
+static void ping_event(struct m0_lnet_engine *eng, struct m0_lnet_md *md,
+		       const struct m0_lnet_event *ev)
 {
 	struct m0_lnet_ni *ni = m0_lnet__ni_find(eng, &ev->ev_target.lp_nid);
 
@@ -244,14 +244,14 @@ static void answers_move(struct ping *ping, const struct ping_buf *buf)
 
 static void buf_use(struct ping *ping, struct ping_buf *buf)
 {
-	M0_PRE(buf->pbf_told > 0 && buf != ping->pi_buf);
+	M0_PRE(buf->pbf_used > 0 && buf != ping->pi_buf);
 	if (ping->pi_buf != NULL) {
 		m0_list_add_tail(&ping->pi_old, &ping->pi_buf->pbf_link);
 		answers_move(ping, buf);
 	}
 	ping->pi_buf = buf;
 	ping->pi_md.md_attr.mda_vec = &buf->pbf_vec;
-	ping->pi_md.md_attr.mda_length = buf->pbf_told;
+	ping->pi_md.md_attr.mda_length = buf->pbf_used;
 }
 
 bool m0_lnet__ping_changed(struct m0_lnet_engine *eng)
@@ -295,7 +295,7 @@ static void answers_post(struct m0_lnet_engine *eng, struct ping *ping)
 	attr->mda_threshold = M0_LNET_MD_THRESHOLD_INF;
 	attr->mda_options = M0_LNET_MD_OP_GET | M0_LNET_MD_TRUNCATE |
 			    M0_LNET_MD_MANAGE_REMOTE;
-	ping->pi_md.md_done = ping_told;
+	ping->pi_md.md_done = ping_event;
 	m0_lnet_engine_md_attach(eng, &ping->pi_me, &ping->pi_md);
 }
 

@@ -38,9 +38,9 @@ static bool is_given_up(const struct m0_lnet_engine *eng,
 {
 	m0_time_t limit = eng->le_cfg.lec_health.lhe_limit_ns;
 
-	return lpni->lpn_heard_at == 0 ||
+	return lpni->lpn_alive_at == 0 ||
 	       (limit != 0 &&
-		m0_time_add(lpni->lpn_heard_at, limit) <= eng->le_now);
+		m0_time_add(lpni->lpn_alive_at, limit) <= eng->le_now);
 }
 
 static void lpni_ask(struct m0_lnet_engine *eng, struct m0_lnet_lpni *lpni)

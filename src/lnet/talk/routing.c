@@ -18,7 +18,7 @@
 #define STOP_QUIET_NS M0_TIME_ONE_SECOND
 #define STOP_MAX_NS   (10 * M0_TIME_ONE_SECOND)
 
-void m0_lnet__ni_told(struct m0_lnet_engine *eng)
+void m0_lnet__nis_publish(struct m0_lnet_engine *eng)
 {
 	if (m0_lnet__ping_changed(eng))
 		m0_lnet__discovery_renew(eng);
@@ -65,7 +65,7 @@ static void nets_look(struct m0_lnet_engine *eng)
 		ni->lni_is_silent = silent;
 	}
 	if (changed)
-		m0_lnet__ni_told(eng);
+		m0_lnet__nis_publish(eng);
 }
 
 void m0_lnet__routing_pinged(struct m0_lnet_engine *eng, struct m0_lnet_ni *ni)
@@ -138,7 +138,7 @@ int m0_lnet_engine_routing_set(struct m0_lnet_engine *eng, bool on)
 	router->lrr_timer.ltm_fire = router_fire;
 	m0_lnet__timer_arm(eng, &router->lrr_timer,
 			   m0_time_add(eng->le_now, TICK_NS));
-	m0_lnet__ni_told(eng);
+	m0_lnet__nis_publish(eng);
 	return 0;
 }
 

@@ -116,13 +116,13 @@ static void discovery_our_change_is_pushed_again(void **state)
 	assert_int_equal(pair_frames_nr(pair, 0, M0_LNET_PUT), 3);
 	frame = pair_frame(pair, 0, M0_LNET_PUT, 2);
 	assert_int_equal(frame->pfr_bytes, 64);
-	assert_int_equal(peer_of(two, "10.0.0.1@tcp")->lpe_seq_heard, 3);
+	assert_int_equal(peer_of(two, "10.0.0.1@tcp")->lpe_seq_received, 3);
 	assert_int_equal(nids_nr(peer_of(two, "10.0.0.1@tcp")), 2);
 	m0_lnet_engine_ni_del(one->pno_engine, one->pno_ni[2]);
 	pair_run(pair, 10);
 	assert_int_equal(nids_nr(peer_of(two, "10.0.0.1@tcp")), 1);
 	assert_null(lpni_of(two, "10.0.1.1@tcp"));
-	assert_int_equal(peer_of(two, "10.0.0.1@tcp")->lpe_seq_heard, 4);
+	assert_int_equal(peer_of(two, "10.0.0.1@tcp")->lpe_seq_received, 4);
 }
 
 /* A push from an NID never seen makes one peer of it and the one known. */
@@ -450,7 +450,7 @@ static void discovery_of_restarted_peer_begins_anew(void **state)
 	pair_run(pair, 10);
 	assert_int_equal(events_nr(two, M0_LNET_EV_PUT), 1);
 	assert_int_equal(nids_nr(peer_of(one, "10.0.0.2@tcp")), 1);
-	assert_int_equal(peer_of(one, "10.0.0.2@tcp")->lpe_seq_heard, 2);
+	assert_int_equal(peer_of(one, "10.0.0.2@tcp")->lpe_seq_received, 2);
 	assert_int_equal(peer_of(two, "10.0.0.1@tcp")->lpe_state &
 				 M0_LNET_PEER_MULTI_RAIL,
 			 M0_LNET_PEER_MULTI_RAIL);

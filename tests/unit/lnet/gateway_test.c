@@ -122,18 +122,18 @@ static void last_change_of_a_route_is_logged(void **state)
 		struct m0_lnet_route, lrt_link);
 	pair_run(pair, 5000);
 	pair_peer_down(one, "10.0.0.2@tcp", -ECONNRESET);
-	assert_int_equal(route->lrt_told, M0_LNET_ROUTE_LOST);
+	assert_int_equal(route->lrt_reported, M0_LNET_ROUTE_LOST);
 	pair_run(pair, 400);
 	m0_lnet__routes_checked(one->pno_engine, peer_of(one, "10.0.0.2@tcp"),
 				0);
 	assert_int_equal(route_why(0, 0), M0_LNET_ROUTE_UP);
 	pair_run(pair, 500);
 	assert_int_equal(route_info(0, 0).lri_since_ms, 500);
-	assert_int_not_equal(route->lrt_tell_at, 0);
+	assert_int_not_equal(route->lrt_report_at, 0);
 	pair_run(pair, 200);
 	/* The line was logged at 1 s, and the next may follow at 2 s. */
-	assert_int_equal(route->lrt_told, M0_LNET_ROUTE_UP);
-	assert_true(route->lrt_tell_at > pair->pai_now);
+	assert_int_equal(route->lrt_reported, M0_LNET_ROUTE_UP);
+	assert_true(route->lrt_report_at > pair->pai_now);
 	assert_int_equal(route_info(0, 0).lri_since_ms, 700);
 }
 

@@ -121,7 +121,7 @@ static void interface_without_health_is_reported_down(void **state)
 	assert_true(info->li_nis[2].nii_link_up);
 	m0_free(info);
 	/* The server was told. */
-	assert_true(lpni_of(two, CLIENT2)->lpn_told_down);
+	assert_true(lpni_of(two, CLIENT2)->lpn_reported_down);
 	/* The NI is well again only at the maximum. */
 	m0_lnet__health_ni_set(ni, 999);
 	pair_settle(pair);
@@ -310,7 +310,7 @@ static void nid_that_was_never_heard_is_not_pinged(void **state)
 {
 	(void)state;
 	open_two(NULL);
-	lpni_of(one, SERVER2)->lpn_heard_at = 0;
+	lpni_of(one, SERVER2)->lpn_alive_at = 0;
 	m0_lnet__health_lpni_set(one->pno_engine, lpni_of(one, SERVER2), 500);
 	pair_run(pair, 20000);
 	assert_int_equal(lpni_of(one, SERVER2)->lpn_tries_nr, 0);
@@ -323,7 +323,7 @@ static void recovery_limit_ends_the_pings(void **state)
 	(void)state;
 	cfg.lec_health.lhe_limit_ns = 5 * M0_TIME_ONE_SECOND;
 	open_two(&cfg);
-	lpni_of(one, SERVER2)->lpn_heard_at = pair->pai_now;
+	lpni_of(one, SERVER2)->lpn_alive_at = pair->pai_now;
 	m0_lnet__health_lpni_set(one->pno_engine, lpni_of(one, SERVER2), 500);
 	pair->pai_hook = all_lost;
 	pair_run(pair, 60000);

@@ -258,7 +258,7 @@ static void some_event(uint64_t *seed)
 		lost(lpni);
 		break;
 	case 1:
-		m0_lnet__lpni_heard(eng, lpni);
+		m0_lnet__lpni_received(eng, lpni);
 		break;
 	case 2:
 		health_is(lpni, M0_LNET_HEALTH_MAX - (unsigned)m0_rnd(2, seed));
@@ -348,7 +348,7 @@ static void memo_ends_with_a_lost_gateway_and_its_return(void **state)
 	far_differs(&first);
 	second = selected(want_far());
 	eng->le_now += 1;
-	m0_lnet__lpni_heard(eng, first.pth_lpni);
+	m0_lnet__lpni_received(eng, first.pth_lpni);
 	far_differs(&second);
 }
 
@@ -374,7 +374,7 @@ static void memo_ends_when_a_silent_gateway_is_heard(void **state)
 	m0_lnet__routes_checked(eng, first.pth_lpni->lpn_peer, -ETIMEDOUT);
 	second = selected(want_far());
 	eng->le_now += 1;
-	m0_lnet__lpni_heard(eng, first.pth_lpni);
+	m0_lnet__lpni_received(eng, first.pth_lpni);
 	far_differs(&second);
 }
 

@@ -304,10 +304,10 @@ static void topology_change_empties_the_cache(void **state)
 	for (i = 0; i < ARRAY_SIZE(changes); ++i) {
 		sends("10.0.0.1@tcp", "10.0.0.2@tcp");
 		path = eng->le_cache.lch_path;
-		m0_lnet__cache_fresh(eng)->lch_heard = path.pth_lpni;
+		m0_lnet__cache_fresh(eng)->lch_sender = path.pth_lpni;
 		assert_true(is_kept("10.0.0.1@tcp", "10.0.0.2@tcp"));
 		changes[i].change();
-		if (m0_lnet__cache_heard(eng) != NULL ||
+		if (m0_lnet__cache_sender(eng) != NULL ||
 		    kept()->pth_lpni != NULL)
 			fail_msg("%s, and the cache is used", changes[i].name);
 		pair_run(pair, 10);

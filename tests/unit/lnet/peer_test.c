@@ -38,7 +38,7 @@ static struct m0_lnet_nid heard(const char *nid, const char *hop)
 	struct m0_lnet_nid by = pair_nid(hop);
 	struct m0_lnet_nid primary;
 
-	(void)m0_lnet__peer_heard(one->pno_engine, &from, &by, &primary);
+	(void)m0_lnet__peer_received(one->pno_engine, &from, &by, &primary);
 	return primary;
 }
 
@@ -403,15 +403,15 @@ static void learned_lower_sequence_forgets_what_was_told(void **state)
 	tells(RAILS, 9);
 	tells_nid("10.0.0.9@tcp", true);
 	learn("10.0.0.9@tcp");
-	peer_of(one, "10.0.0.9@tcp")->lpe_seq_told = 2;
+	peer_of(one, "10.0.0.9@tcp")->lpe_seq_pushed = 2;
 	tells(RAILS, 10);
 	tells_nid("10.0.0.9@tcp", true);
 	learn("10.0.0.9@tcp");
-	assert_int_equal(peer_of(one, "10.0.0.9@tcp")->lpe_seq_told, 2);
+	assert_int_equal(peer_of(one, "10.0.0.9@tcp")->lpe_seq_pushed, 2);
 	tells(RAILS, 2);
 	tells_nid("10.0.0.9@tcp", true);
 	learn("10.0.0.9@tcp");
-	assert_int_equal(peer_of(one, "10.0.0.9@tcp")->lpe_seq_told, 0);
+	assert_int_equal(peer_of(one, "10.0.0.9@tcp")->lpe_seq_pushed, 0);
 }
 
 /* Peers with messages and probes waiting are merged, and those go on. */

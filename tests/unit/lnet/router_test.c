@@ -389,10 +389,10 @@ static void message_that_waits_is_no_sign_of_life(void **state)
 	put_to(one, "10.1.0.3@tcp1", 100);
 	put_to(one, "10.1.0.3@tcp1", 100);
 	pair_settle(pair);
-	at = lpni_of(two, "10.0.0.1@tcp")->lpn_heard_at;
+	at = lpni_of(two, "10.0.0.1@tcp")->lpn_alive_at;
 	pair_run(pair, 2000);
 	assert_true(two->pno_again_nr > 1);
-	assert_int_equal(lpni_of(two, "10.0.0.1@tcp")->lpn_heard_at, at);
+	assert_int_equal(lpni_of(two, "10.0.0.1@tcp")->lpn_alive_at, at);
 	release();
 }
 
