@@ -12,7 +12,7 @@ enum {
 	ROUNDS_NR = 4,
 	/** Posters notified in a step: what they post leaves while others wait, so
 	 * that both sides work at the same time. */
-	TELLS_MAX = 32
+	NOTIFIES_MAX = 32
 };
 
 /* ------------------------------------------------------- configuration -- */
@@ -176,20 +176,21 @@ static m0_time_t step_next(const struct m0_rpc__machine *m)
 }
 
 /* Run what was posted, also by the callbacks of items that end. */
-static void work_run(struct m0_rpc__machine *m, unsigned *tells)
+static void work_run(struct m0_rpc__machine *m, unsigned *notifies)
 {
 	int i;
 
 	M0_PRE_EX(m0_rpc__is_here(m));
-	M0_PRE_EX(*tells <= TELLS_MAX);
+	M0_PRE_EX(*notifies <= NOTIFIES_MAX);
 	for (i = 0; i < ROUNDS_NR; ++i) {
 		if (!m0_list_is_empty(&m->rml_ends.ren_list))
-			*tells -= m0_rpc__ended_run(m, *tells);
+			*notifies -= m0_rpc__ended_run(m, *notifies);
 		if (m0_rpc__calls_wait(m))
 			m0_rpc__calls_run(m);
 		if (!m0_list_is_empty(&m->rml_conns.rcn_streams))
 			m0_rpc__streams_run(m);
-		if ((m0_list_is_empty(&m->rml_ends.ren_list) || *tells == 0) &&
+		if ((m0_list_is_empty(&m->rml_ends.ren_list) ||
+		     *notifies == 0) &&
 		    !m0_rpc__calls_wait(m))
 			break;
 	}
@@ -218,7 +219,7 @@ static m0_time_t step(struct m0_net_tm_rider *rider, m0_time_t now)
 	struct m0_rpc__machine *m =
 		container_of(rider, struct m0_rpc__machine, rml_rider);
 	struct m0_rpc__machine *before = m0_rpc__enter(m);
-	unsigned                tells = TELLS_MAX;
+	unsigned                notifies = NOTIFIES_MAX;
 	m0_time_t               next;
 
 	M0_PRE_EX(machine_invariant(m));
@@ -228,18 +229,18 @@ static m0_time_t step(struct m0_net_tm_rider *rider, m0_time_t now)
 		m0_rpc__rails_deliver(m);
 	timers_run(m);
 	if (has_work(m))
-		work_run(m, &tells);
+		work_run(m, &notifies);
 	if (m->rml_jobs.rjb_list != NULL)
 		m0_rpc__store_give(m);
 	if (m->rml_jobs.rjb_store->rst_ops->rso_step != NULL) {
 		m->rml_jobs.rjb_store->rst_ops->rso_step(m->rml_jobs.rjb_store);
 		/* Updates that it has committed have replies. */
 		if (has_work(m))
-			work_run(m, &tells);
+			work_run(m, &notifies);
 	}
 	(void)m0_rpc__frm_set_run(&m->rml_sender.rsn_frms, now);
 	if (!m0_list_is_empty(&m->rml_ends.ren_list))
-		(void)m0_rpc__ended_run(m, tells);
+		(void)m0_rpc__ended_run(m, notifies);
 	if (m->rml_phase == M0_RPC__DRAINS)
 		m0_rpc__machine_drain(m);
 	next = step_next(m);
@@ -249,7 +250,7 @@ static m0_time_t step(struct m0_net_tm_rider *rider, m0_time_t now)
 		if (m->rml_jobs.rjb_store->rst_ops->rso_step != NULL)
 			next = M0_TIME_IMMEDIATELY;
 	}
-	if (m->rml_inbox.rib_tell)
+	if (m->rml_inbox.rib_changed)
 		m0_rpc__waiters_wake(m);
 	m0_rpc__leave(before);
 	return next;
@@ -506,7 +507,7 @@ void m0_rpc__machine_drain(struct m0_rpc__machine *m)
 		      !m0_rpc__targets_are_idle(m)))
 		return;
 	__atomic_store_n(&m->rml_phase, M0_RPC__QUIET, __ATOMIC_RELEASE);
-	m0_rpc__tell(m);
+	m0_rpc__changed(m);
 }
 
 static void stop_begin(struct m0_rpc__machine *m, void *arg)

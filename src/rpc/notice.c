@@ -40,7 +40,7 @@ void m0_rpc__notice_run(struct m0_rpc__machine *m,
 		left = __atomic_and_fetch(&notice->nti_states, ~bit,
 					  __ATOMIC_ACQ_REL);
 	}
-	m0_rpc__tell(m);
+	m0_rpc__changed(m);
 }
 
 /* ----------------------------------------------------------------- hooks -- */

@@ -191,7 +191,7 @@ static void doing_run(struct m0_rpc__machine *m, struct m0_rpc__call *call)
 	M0_PRE(m0_rpc__is_here(m));
 	d->dng_fn(m, d->dng_arg);
 	__atomic_store_n(&d->dng_done, 1, __ATOMIC_RELEASE);
-	m0_rpc__tell(m);
+	m0_rpc__changed(m);
 }
 
 static bool doing_is_done(void *arg)
@@ -231,7 +231,7 @@ void m0_rpc__waiters_wake(struct m0_rpc__machine *m)
 	struct m0_list_link *link;
 	struct waiter       *w;
 
-	m->rml_inbox.rib_tell = false;
+	m->rml_inbox.rib_changed = false;
 	/* These threads poll, and look by themselves. */
 	if (m->rml_cfg.rc_inline)
 		return;

@@ -47,7 +47,7 @@ struct m0_rpc__inbox {
 	 * no step any more. */
 	void (*rib_rest)(struct m0_rpc__machine *m);
 	/** Something that a thread may wait for has changed in this step. */
-	bool rib_tell;
+	bool rib_changed;
 };
 
 void m0_rpc__inbox_init(struct m0_rpc__inbox *inbox,
@@ -96,7 +96,7 @@ static inline void m0_rpc__leave(struct m0_rpc__machine *before)
 int m0_rpc__wait(struct m0_rpc__machine *m, bool (*cond)(void *arg), void *arg,
 		 m0_time_t abs_timeout);
 /** Something has changed that may be waited for: the step's end looks. */
-static inline void m0_rpc__tell(struct m0_rpc__machine *m);
+static inline void m0_rpc__changed(struct m0_rpc__machine *m);
 /** Wake the threads whose conditions are met; the end of a step. */
 void m0_rpc__waiters_wake(struct m0_rpc__machine *m);
 /** Runs what the machine's thread has pushed. */

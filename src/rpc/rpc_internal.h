@@ -163,9 +163,9 @@ static inline void m0_rpc__cached_add(struct m0_rpc__machine *m, uint32_t nr)
 			 m->rml_inbox.rib_cached_own_nr + nr, __ATOMIC_RELAXED);
 }
 
-static inline void m0_rpc__tell(struct m0_rpc__machine *m)
+static inline void m0_rpc__changed(struct m0_rpc__machine *m)
 {
-	m->rml_inbox.rib_tell = true;
+	m->rml_inbox.rib_changed = true;
 }
 
 static inline int m0_rpc__call_push(struct m0_rpc__machine *m,

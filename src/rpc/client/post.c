@@ -149,7 +149,7 @@ static inline int post(struct m0_rpc__machine *m, struct m0_rpc_item *item,
 	if (item->ri_group != NULL)
 		m0_rpc__group_posted(item->ri_group);
 	/* From its own rio_replied: the reference of the post before stays. */
-	if (m0_rpc__is_here(m) && m->rml_ends.ren_told == item)
+	if (m0_rpc__is_here(m) && m->rml_ends.ren_notified == item)
 		m->rml_ends.ren_notified_again = true;
 	else
 		m0_rpc_item_get(item);

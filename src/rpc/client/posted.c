@@ -227,7 +227,7 @@ static void session_release(struct m0_rpc__session *s,
 	    m0_rpc__session_state(session) == M0_RPC_SESSION_BUSY)
 		__atomic_store_n(&session->s_state, M0_RPC_SESSION_IDLE,
 				 __ATOMIC_RELEASE);
-	m0_rpc__tell(m);
+	m0_rpc__changed(m);
 	/* One item has ended, and its poster may have posted others in the
 	 * callback. */
 	posts = m->rml_ends.ren_notified_posts;

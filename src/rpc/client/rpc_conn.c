@@ -55,7 +55,7 @@ void m0_rpc__conn_state_set(struct m0_rpc__conn   *conn,
 			 __ATOMIC_RELEASE);
 	if (state != M0_RPC_CONN_ACTIVE)
 		watch_removed(conn);
-	m0_rpc__tell(conn->rcx_machine);
+	m0_rpc__changed(conn->rcx_machine);
 }
 
 /* ---------------------------------------------------------------- life -- */

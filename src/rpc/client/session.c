@@ -68,8 +68,8 @@ static void watch_removed(struct m0_rpc__session *s)
 }
 
 /* Queues a call of s_changed. Changes between BUSY and IDLE cause none. */
-static void state_tell(struct m0_rpc__session   *s,
-		       enum m0_rpc_session_state state)
+static void state_notify(struct m0_rpc__session   *s,
+			 enum m0_rpc_session_state state)
 {
 	if (s->rsx_session->s_changed != NULL)
 		m0_rpc__notice_add(s->rsx_machine, &s->rsx_notice, state,
@@ -84,7 +84,7 @@ static void state_set(struct m0_rpc__session   *s,
 			 __ATOMIC_RELEASE);
 	if (state != M0_RPC_SESSION_IDLE)
 		watch_removed(s);
-	m0_rpc__tell(s->rsx_machine);
+	m0_rpc__changed(s->rsx_machine);
 }
 
 struct m0_rpc__session *m0_rpc__session_find(const struct m0_rpc__machine *m,
@@ -246,7 +246,7 @@ static bool is_let_go(void *arg)
 	return __atomic_load_n(&session->s_hold_cnt, __ATOMIC_ACQUIRE) == 0;
 }
 
-static bool is_told(void *arg)
+static bool is_notified(void *arg)
 {
 	const struct m0_rpc_session *session = arg;
 
@@ -262,8 +262,8 @@ void m0_rpc_session_fini(struct m0_rpc_session *session)
 	M0_PRE(M0_IN(session->s_state,
 		     (M0_RPC_SESSION_INITIALISED, M0_RPC_SESSION_FAILED,
 		      M0_RPC_SESSION_TERMINATED)));
-	if (!is_told(session))
-		(void)m0_rpc__wait(s->rsx_machine, is_told, session,
+	if (!is_notified(session))
+		(void)m0_rpc__wait(s->rsx_machine, is_notified, session,
 				   M0_TIME_NEVER);
 	m0_rpc__do(s->rsx_machine, unlink_do, s);
 	m0_list_fini(&s->rsx_items);
@@ -290,7 +290,7 @@ void m0_rpc__session_fail(struct m0_rpc__session *s, int rc)
 		m0_rpc__note_drop(s->rsx_note);
 		s->rsx_note = NULL;
 	}
-	state_tell(s, M0_RPC_SESSION_FAILED);
+	state_notify(s, M0_RPC_SESSION_FAILED);
 	state_set(s, M0_RPC_SESSION_FAILED);
 	m0_rpc__session_end_items(s, rc);
 }
@@ -377,7 +377,7 @@ static void session_up(struct m0_rpc__session *s)
 	session->s_streams_nr = s->rsx_streams_nr;
 	session->s_window = s->rsx_window;
 	if (first) {
-		state_tell(s, M0_RPC_SESSION_IDLE);
+		state_notify(s, M0_RPC_SESSION_IDLE);
 		state_set(s, M0_RPC_SESSION_IDLE);
 		s->rsx_seen = true;
 		m0_rpc__watch_session(s->rsx_machine, session);
@@ -590,7 +590,7 @@ int m0_rpc_session_establish(struct m0_rpc_session *session,
 static void ended(struct m0_rpc__session *s, int rc)
 {
 	s->rsx_session->s_rc = rc;
-	state_tell(s, M0_RPC_SESSION_TERMINATED);
+	state_notify(s, M0_RPC_SESSION_TERMINATED);
 	state_set(s, M0_RPC_SESSION_TERMINATED);
 }
 

@@ -8,7 +8,7 @@
 #include "rpc/rpc_internal.h"
 
 /* A request that the server may have: it need not begin. */
-static void server_tell(struct m0_rpc__machine *m, struct m0_rpc_item *item)
+static void server_notify(struct m0_rpc__machine *m, struct m0_rpc_item *item)
 {
 	struct m0_rpc__item *il = m0_rpc__il(item);
 	struct m0_rpc__note *note;
@@ -42,13 +42,13 @@ static void cancel_run(struct m0_rpc__machine *m, struct m0_rpc__call *call)
 	if (__atomic_fetch_and(&il->ril_gate, ~(uint32_t)M0_RPC__IG_CANCEL,
 			       __ATOMIC_ACQ_REL) &
 	    M0_RPC__IG_ENDED) {
-		m0_rpc__item_tell(m, item);
-		m0_rpc__tell(m);
+		m0_rpc__item_notify(m, item);
+		m0_rpc__changed(m);
 		return;
 	}
 	if (il->ril_flags & (M0_RPC__IF_ENDED | M0_RPC__IF_ENDS))
 		return;
-	server_tell(m, item);
+	server_notify(m, item);
 	m0_rpc__item_end(item, -ECANCELED, NULL);
 }
 

@@ -337,7 +337,7 @@ void m0_rpc__ends_init(struct m0_rpc__ends *ends)
 
 void m0_rpc__ends_fini(struct m0_rpc__ends *ends)
 {
-	M0_PRE(ends->ren_told == NULL);
+	M0_PRE(ends->ren_notified == NULL);
 	m0_list_fini(&ends->ren_list);
 }
 
@@ -352,36 +352,36 @@ static void item_count(struct m0_rpc__machine   *m,
 }
 
 /* Notifies the poster, and puts the reference of its post. */
-static inline void poster_tell(struct m0_rpc__machine *m,
-			       struct m0_rpc_item     *item,
-			       struct m0_rpc__session *session,
-			       enum m0_rpc_item_state  state)
+static inline void poster_notify(struct m0_rpc__machine *m,
+				 struct m0_rpc_item     *item,
+				 struct m0_rpc__session *session,
+				 enum m0_rpc_item_state  state)
 {
 	const struct m0_rpc_item_ops      *ops = item->ri_ops;
 	const struct m0_rpc_item_type_ops *type_ops = item->ri_type->rit_ops;
 
 	M0_PRE_EX(m0_rpc__item_is_final(state));
-	M0_PRE_EX(m->rml_ends.ren_told == NULL);
+	M0_PRE_EX(m->rml_ends.ren_notified == NULL);
 	if (item->ri_group != NULL)
 		m0_rpc__group_ended(item->ri_group);
-	__atomic_store_n(&m->rml_ends.ren_telling, item, __ATOMIC_RELAXED);
+	__atomic_store_n(&m->rml_ends.ren_notifying, item, __ATOMIC_RELAXED);
 	m->rml_ends.ren_notified_session = session;
 	m->rml_ends.ren_notified_again = false;
-	m->rml_ends.ren_told = item;
+	m->rml_ends.ren_notified = item;
 	m0_rpc__state_set(item, state);
 	if (ops != NULL && ops->rio_replied != NULL)
 		ops->rio_replied(item);
-	m->rml_ends.ren_told = NULL;
+	m->rml_ends.ren_notified = NULL;
 	/* The item may be gone or posted again: only the reference of this post
 	 * is ours. */
 	if (!m->rml_ends.ren_notified_again)
 		type_ops->rito_item_put(item);
-	__atomic_store_n(&m->rml_ends.ren_telling,
+	__atomic_store_n(&m->rml_ends.ren_notifying,
 			 (const struct m0_rpc_item *)NULL, __ATOMIC_RELEASE);
 }
 
-static inline void item_tell(struct m0_rpc__machine *m,
-			     struct m0_rpc_item     *item)
+static inline void item_notify(struct m0_rpc__machine *m,
+			       struct m0_rpc_item     *item)
 {
 	struct m0_rpc__item        *il = m0_rpc__il(item);
 	struct m0_rpc__session     *session = il->ril_session;
@@ -398,22 +398,22 @@ static inline void item_tell(struct m0_rpc__machine *m,
 		m0_rpc__cached_add(m, UINT32_MAX);
 	/* A note's session may be gone. */
 	if (m0_rpc__is_note(item)) {
-		poster_tell(m, item, NULL, state);
+		poster_notify(m, item, NULL, state);
 		return;
 	}
 	if (state == M0_RPC_ITEM_REPLIED)
 		m0_rpc__latency(m, item->ri_type, item->ri_rpc_time);
 	item_count(m, item);
-	poster_tell(m, item, session, state);
+	poster_notify(m, item, session, state);
 	if (owner != NULL)
 		owner->own_release(session, conn);
 }
 
-void m0_rpc__item_tell(struct m0_rpc__machine *m, struct m0_rpc_item *item)
+void m0_rpc__item_notify(struct m0_rpc__machine *m, struct m0_rpc_item *item)
 {
 	M0_PRE(m0_rpc__is_here(m));
 	M0_PRE(!(item->ri_type->rit_flags & M0_RPC_ITEM_TYPE_REPLY));
-	item_tell(m, item);
+	item_notify(m, item);
 }
 
 /* Replies belong to no session here, and nothing cancels them. */
@@ -422,13 +422,13 @@ static bool is_reply(const struct m0_rpc_item *item)
 	return item->ri_type->rit_flags & M0_RPC_ITEM_TYPE_REPLY;
 }
 
-static void reply_tell(struct m0_rpc__machine *m, struct m0_rpc_item *reply)
+static void reply_notify(struct m0_rpc__machine *m, struct m0_rpc_item *reply)
 {
 	reply->ri_rpc_time = m0_time_sub(m->rml_now, reply->ri_rpc_time);
 	item_count(m, reply);
-	poster_tell(m, reply, NULL,
-		    reply->ri_error == 0 ? M0_RPC_ITEM_SENT
-					 : M0_RPC_ITEM_FAILED);
+	poster_notify(m, reply, NULL,
+		      reply->ri_error == 0 ? M0_RPC_ITEM_SENT
+					   : M0_RPC_ITEM_FAILED);
 }
 
 unsigned m0_rpc__ended_run(struct m0_rpc__machine *m, unsigned max)
@@ -446,14 +446,14 @@ unsigned m0_rpc__ended_run(struct m0_rpc__machine *m, unsigned max)
 		m0_list_del(&il->ril_link);
 		/* The cancel that is in the inbox comes back to it. */
 		if (is_reply(m0_rpc__item_of(il)))
-			reply_tell(m, m0_rpc__item_of(il));
+			reply_notify(m, m0_rpc__item_of(il));
 		else if (__atomic_exchange_n(&il->ril_gate, M0_RPC__IG_ENDED,
 					     __ATOMIC_ACQ_REL) ==
 			 M0_RPC__IG_CANCEL)
 			continue;
 		else
-			item_tell(m, m0_rpc__item_of(il));
-		m0_rpc__tell(m);
+			item_notify(m, m0_rpc__item_of(il));
+		m0_rpc__changed(m);
 	}
 	return nr;
 }
@@ -474,7 +474,7 @@ static bool state_is(void *arg)
 
 	return (w->wfo_states & UINT64_C(1) << state) &&
 	       (!m0_rpc__item_is_final(state) ||
-		__atomic_load_n(&w->wfo_machine->rml_ends.ren_telling,
+		__atomic_load_n(&w->wfo_machine->rml_ends.ren_notifying,
 				__ATOMIC_ACQUIRE) != w->wfo_item);
 }
 

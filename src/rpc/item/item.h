@@ -184,13 +184,13 @@ struct m0_rpc__ends {
 	struct m0_list ren_list;
 	/** The item whose poster is in rio_replied; it was posted again there.
 	 * Its session, and how many were posted in that since. */
-	const struct m0_rpc_item     *ren_told;
+	const struct m0_rpc_item     *ren_notified;
 	bool                          ren_notified_again;
 	const struct m0_rpc__session *ren_notified_session;
 	uint32_t                      ren_notified_posts;
 	/** The item of which the poster is being notified, for threads that
 	 * wait. Atomic. */
-	const struct m0_rpc_item *ren_telling;
+	const struct m0_rpc_item *ren_notifying;
 };
 
 void m0_rpc__ends_init(struct m0_rpc__ends *ends);
@@ -220,7 +220,7 @@ void m0_rpc__item_ends(struct m0_rpc_item *item);
 unsigned m0_rpc__ended_run(struct m0_rpc__machine *m, unsigned max);
 /** Notifies the poster of an item that has ended, and puts the reference of its
  * post. Not of replies. */
-void m0_rpc__item_tell(struct m0_rpc__machine *m, struct m0_rpc_item *item);
+void m0_rpc__item_notify(struct m0_rpc__machine *m, struct m0_rpc_item *item);
 /** Sets what post and the like have in common; a reply to what it was before is
  * forgotten. Any thread. */
 void m0_rpc__item_prepare(struct m0_rpc__machine *m, struct m0_rpc_item *item);
@@ -251,8 +251,8 @@ static inline bool m0_rpc__ends_invariant(const struct m0_rpc__ends *ends)
 {
 	return _0C(ergo(ends->ren_notified_session == NULL,
 			ends->ren_notified_posts == 0)) &&
-	       _0C(ergo(ends->ren_told != NULL,
-			ends->ren_told == ends->ren_telling));
+	       _0C(ergo(ends->ren_notified != NULL,
+			ends->ren_notified == ends->ren_notifying));
 }
 
 /** For posted items and replies. The machine's thread. */

@@ -511,8 +511,8 @@ static void reply_again(struct m0_rpc__machine *m, struct m0_rpc_item *reply)
 	m0_rpc__target_put(target);
 }
 
-static void sent_tell(struct m0_rpc__machine *m, struct m0_rpc_item *item,
-		      int rc)
+static void sent_notify(struct m0_rpc__machine *m, struct m0_rpc_item *item,
+			int rc)
 {
 	M0_RPC__COUNT(m, rs_nr_sent_items, rc == 0);
 	if (rc == 0 && item->ri_nr_sent == 0)
@@ -539,7 +539,7 @@ bool m0_rpc__item_answered(struct m0_rpc_item *item)
 		return true;
 	/* The item is not moved to another link any more. */
 	m0_rpc__link_left(item);
-	sent_tell(item->ri_rmachine->rm_lib, item, 0);
+	sent_notify(item->ri_rmachine->rm_lib, item, 0);
 	return !(il->ril_flags & (M0_RPC__IF_ENDED | M0_RPC__IF_ENDS));
 }
 
@@ -552,7 +552,7 @@ static void item_sent(struct m0_rpc__machine *m, struct m0_rpc_item *item,
 	M0_PRE_EX(m0_rpc__is_here(m));
 	il->ril_packet = NULL;
 	il->ril_flags &= ~(uint32_t)M0_RPC__IF_GATHERED;
-	sent_tell(m, item, rc);
+	sent_notify(m, item, rc);
 	/* The callback may have ended the item. */
 	if (il->ril_flags & M0_RPC__IF_ENDED)
 		return;

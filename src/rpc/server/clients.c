@@ -319,11 +319,11 @@ struct m0_rpc__client *m0_rpc__client_new(struct m0_rpc__machine *m,
 		return NULL;
 	}
 	++m->rml_server.rsv_clients_nr;
-	client->rct_heard = m->rml_now;
+	client->rct_received = m->rml_now;
 	m0_timerq_arm(&m->rml_timers.rtm_clients, &client->rct_timer,
 		      m0_time_add(m->rml_now, m->rml_cfg.rc_client_idle_ns));
 	m0_rpc__packet_max_note(client, came);
-	m0_rpc__client_heard(client, came);
+	m0_rpc__client_received(client, came);
 	m0_rpc__watch_client(client);
 	return client;
 }
@@ -366,7 +366,7 @@ int m0_rpc__client_find(struct m0_rpc__machine          *m,
 	if (packet->rwp_incarnation > client->rct_incarnation ||
 	    packet->rwp_life != client->rct_life)
 		return -ENOTCONN;
-	client->rct_heard = m->rml_now;
+	client->rct_received = m->rml_now;
 	*ret = client;
 	return 0;
 }
@@ -381,8 +381,8 @@ void m0_rpc__packet_max_set(const struct m0_rpc__client *client,
 	m0_rpc__target_limits(target);
 }
 
-void m0_rpc__client_heard(struct m0_rpc__client *client,
-			  struct m0_rpc__came   *came)
+void m0_rpc__client_received(struct m0_rpc__client *client,
+			     struct m0_rpc__came   *came)
 {
 	struct m0_rpc__target *target = client->rct_target;
 	struct m0_rpc__target *other = client->rct_other;
@@ -399,7 +399,7 @@ void m0_rpc__client_heard(struct m0_rpc__client *client,
 	if (other != NULL && other->trg_key.trk_ep == came->rca_ep) {
 		client->rct_target = other;
 		client->rct_other = target;
-		m0_rpc__client_heard(client, came);
+		m0_rpc__client_received(client, came);
 		return;
 	}
 	if (m0_rpc__came_target(client->rct_machine, came) == NULL)
@@ -417,7 +417,7 @@ void m0_rpc__client_timer(struct m0_rpc__machine *m, struct m0_timer *timer)
 	struct m0_rpc__client *client =
 		container_of(timer, struct m0_rpc__client, rct_timer);
 	m0_time_t at =
-		m0_time_add(client->rct_heard, m->rml_cfg.rc_client_idle_ns);
+		m0_time_add(client->rct_received, m->rml_cfg.rc_client_idle_ns);
 
 	M0_PRE(m0_rpc__is_here(m));
 	M0_PRE(!client->rct_gone);

@@ -548,7 +548,7 @@ static int came_client(struct m0_rpc__machine *m, struct m0_rpc__came *came)
 		return 0;
 	rc = m0_rpc__client_find(m, &came->rca_packet, &came->rca_client);
 	if (rc == 0)
-		m0_rpc__client_heard(came->rca_client, came);
+		m0_rpc__client_received(came->rca_client, came);
 	return rc;
 }
 

@@ -85,7 +85,7 @@ static void client_established(struct m0_rpc__machine *m,
 		answer(m, came, M0_RPC_OP_REFUSED, rc);
 		return;
 	}
-	client->rct_heard = m->rml_now;
+	client->rct_received = m->rml_now;
 	note = m0_rpc__notice_new(m0_rpc__came_target(m, came),
 				  M0_RPC_OP_CONN_ESTABLISH_REPLY,
 				  M0_RPC_WIRE_BODY_MAX);

@@ -57,7 +57,7 @@ struct m0_rpc__client {
 	struct m0_rpc__target *rct_target;
 	/** Target before that one: a client may alternate. */
 	struct m0_rpc__target *rct_other;
-	m0_time_t              rct_heard;
+	m0_time_t              rct_received;
 	/** Bytes of a packet that it takes. Atomic. */
 	m0_bcount_t rct_packet_max;
 	/** By rsw_link. */
@@ -141,8 +141,8 @@ void m0_rpc__server_init(struct m0_rpc__server   *server,
 void m0_rpc__server_fini(struct m0_rpc__server *server);
 
 /** Sends further replies to the address from which this packet came. */
-void m0_rpc__client_heard(struct m0_rpc__client *client,
-			  struct m0_rpc__came   *came);
+void m0_rpc__client_received(struct m0_rpc__client *client,
+			     struct m0_rpc__came   *came);
 /** The client that sent it, if what it says of itself is right now.
  * @retval -ENOTCONN  to be established. @retval -ESTALE  fenced. */
 int m0_rpc__client_find(struct m0_rpc__machine          *m,
