@@ -87,7 +87,7 @@ static void turn_leave(struct lmdb_store *st)
 }
 
 /** Log once when commits begin to fail, and once when they succeed again. */
-static void tell(struct lmdb_store *st, int rc)
+static void commit_log(struct lmdb_store *st, int rc)
 {
 	if (rc != 0 && !st->lst_failing)
 		m0_log(M0_LOG_ERROR, "store: a commit failed: %s%s",
@@ -114,7 +114,7 @@ static int commit(struct lmdb_store *st, struct m0_store__txn *txn)
 
 	if (!wrote && rc == 0)
 		return 0;
-	tell(st, rc);
+	commit_log(st, rc);
 	m0_mutex_lock(&st->lst_mutex);
 	if (rc == 0) {
 		++st->lst_stats.rls_commits_nr;

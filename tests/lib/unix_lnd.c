@@ -279,7 +279,7 @@ static const struct m0_reactor_source_ops source_ops = {
 	.rtso_has_work = ux_has_work,
 };
 
-static void fd_told(struct m0_loop_fd *fd, unsigned events)
+static void fd_event(struct m0_loop_fd *fd, unsigned events)
 {
 	(void)events;
 	container_of(fd, struct ux_ni, fd)->is_ready = true;
@@ -314,7 +314,7 @@ static int ux_ni_start(struct m0_lnd *lnd, struct m0_lnd_ni *ni, char *why)
 			 __ATOMIC_RELAXED);
 	un->ni = ni;
 	un->loop = &m0_loop_reactor_of(ux->source.rts_reactor)->lre_loop;
-	un->fd = (struct m0_loop_fd){ fds[0], fd_told };
+	un->fd = (struct m0_loop_fd){ fds[0], fd_event };
 	un->write_fd = fds[1];
 	M0_ASSERT(m0_loop_add(un->loop, &un->fd) == 0);
 	m0_list_init(&un->txs);

@@ -265,9 +265,9 @@ static void serve_ended(struct m0_serve *srv)
 		++att->sia_daemon->sda_broken_nr;
 		(void)m0_shared_why_print(&srv->srv_why, text, sizeof text);
 	}
-	m0_sim__tell(m0_sim__core(), m0_sim__speaker(m0_sim__core()), "attach",
-		     "process %u is detached%s%s", att->sia_pid,
-		     text[0] != 0 ? ": " : "", text);
+	m0_sim__trace(m0_sim__core(), m0_sim__speaker(m0_sim__core()), "attach",
+		      "process %u is detached%s%s", att->sia_pid,
+		      text[0] != 0 ? ": " : "", text);
 	/* Its memory is not used any more. */
 	if (att->sia_is_dead && att->sia_lnet != NULL)
 		m0_pump_end(att->sia_lnet);

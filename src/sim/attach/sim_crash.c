@@ -155,8 +155,8 @@ void m0_sim_process_crash(struct m0_lnet *lnet)
 	if (att->sia_is_dead)
 		return;
 	att->sia_is_dead = true;
-	m0_sim__tell(m0_sim__core(), m0_sim__speaker(m0_sim__core()), "attach",
-		     "process %u crashes", att->sia_pid);
+	m0_sim__trace(m0_sim__core(), m0_sim__speaker(m0_sim__core()), "attach",
+		      "process %u crashes", att->sia_pid);
 	if (att->sia_daemon == NULL || att->sia_daemon->sda_is_dead ||
 	    att->sia_has_ended) {
 		m0_pump_end(lnet);
@@ -191,8 +191,8 @@ void m0_sim_process_scribble(struct m0_lnet *lnet, unsigned nr)
 	uint64_t             *area = att->sia_client_area;
 
 	M0_PRE(daemon != NULL);
-	m0_sim__tell(m0_sim__core(), m0_sim__speaker(m0_sim__core()), "attach",
-		     "process %u scribbles", att->sia_pid);
+	m0_sim__trace(m0_sim__core(), m0_sim__speaker(m0_sim__core()), "attach",
+		      "process %u scribbles", att->sia_pid);
 	while (nr-- > 0)
 		area[m0_sim__attach_draw(daemon, 0,
 					 att->sia_bytes / sizeof *area - 1)] =
@@ -247,8 +247,8 @@ void m0_sim_daemon_crash(struct m0_sim_daemon *daemon)
 
 	M0_PRE(!daemon->sda_is_dead);
 	daemon->sda_is_dead = true;
-	m0_sim__tell(m0_sim__core(), m0_sim__speaker(m0_sim__core()), "attach",
-		     "the daemon at %s crashes", daemon->sda_path);
+	m0_sim__trace(m0_sim__core(), m0_sim__speaker(m0_sim__core()), "attach",
+		      "the daemon at %s crashes", daemon->sda_path);
 	m0_list_for_each_entry(&m0_sim__attaches, att, struct sim_attach,
 			       sia_link) {
 		if (att->sia_daemon == daemon && !att->sia_has_ended)

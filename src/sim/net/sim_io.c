@@ -266,13 +266,13 @@ static bool end_read(struct sim_io *io, struct sim_end *end)
 /*
  * Notify the driver of the result of the dial; return false if the end is gone.
  */
-static bool dial_tell(struct sim_io *io, struct sim_end *end)
+static bool dial_report(struct sim_io *io, struct sim_end *end)
 {
 	if (end->sie_dial_rc != 0) {
 		end_broken(end, end->sie_dial_rc);
 		return false;
 	}
-	end->sie_is_told = true;
+	end->sie_is_notified = true;
 	up(end)->stu_dialled(user(end), &end->sie_addr);
 	return end_lives(io, end, 0);
 }
@@ -283,7 +283,8 @@ static void end_serve(struct sim_io *io, struct sim_end *end)
 	unsigned                    nr;
 
 	io->sno_serving = end;
-	if (!end->sie_is_dialled || (!end->sie_is_told && !dial_tell(io, end)))
+	if (!end->sie_is_dialled ||
+	    (!end->sie_is_notified && !dial_report(io, end)))
 		goto out;
 	if (stream->sst_reset[end->sie_nr] && end->sie_is_paused) {
 		end_broken(end, stream->sst_reset_status[end->sie_nr]);
@@ -399,7 +400,7 @@ static void end_write(struct sim_io *io, struct sim_end *end)
 		rc = m0_sim_stream_write(m0_sim__stream(end), end->sie_nr, iov,
 					 nr);
 		if (rc < 0) {
-			io->sno_reactor->sra_has_told = true;
+			io->sno_reactor->sra_has_called = true;
 			end_broken(end, (int)rc);
 			break;
 		}
@@ -422,7 +423,7 @@ static void sim_flush(struct m0_reactor_source *src)
 
 	while ((end = TAILQ_FIRST(&io->sno_outs)) != NULL) {
 		out_del(end);
-		if (end->sie_is_told) {
+		if (end->sie_is_notified) {
 			end_write(io, end);
 		} else {
 			end->sie_is_out = true;

@@ -77,11 +77,12 @@ void m0_sim_link_fini(struct m0_sim_link *link)
 	}
 }
 
-static void link_tell(const struct m0_sim_link *link, int end, uint64_t id,
-		      const char *what)
+static void link_trace(const struct m0_sim_link *link, int end, uint64_t id,
+		       const char *what)
 {
-	m0_sim__tell(link->siml_sim->sim_core, link->siml_name, "link",
-		     "%d > %d message %" PRIu64 ": %s", end, 1 - end, id, what);
+	m0_sim__trace(link->siml_sim->sim_core, link->siml_name, "link",
+		      "%d > %d message %" PRIu64 ": %s", end, 1 - end, id,
+		      what);
 }
 
 static void packet_arrive(struct m0_sim_timer *timer)
@@ -93,10 +94,10 @@ static void packet_arrive(struct m0_sim_timer *timer)
 
 	if (dir->simld_cut) {
 		++dir->simld_stats.simls_cut_nr;
-		link_tell(link, end, packet->simp_id, "cut off on its way");
+		link_trace(link, end, packet->simp_id, "cut off on its way");
 	} else {
 		++dir->simld_stats.simls_delivered_nr;
-		link_tell(link, end, packet->simp_id, "delivered");
+		link_trace(link, end, packet->simp_id, "delivered");
 		link->siml_deliver(link, 1 - end, packet->simp_bytes,
 				   packet->simp_nr);
 	}
@@ -171,7 +172,7 @@ static m0_time_t link_first(struct m0_sim_link *link, int end, uint64_t id,
 	arrival = max64u(link_arrival(link, left), dir->simld_arrival);
 	if (link_chance(link, link->siml_cfg.simlc_reorder_ppm)) {
 		++dir->simld_stats.simls_reordered_nr;
-		link_tell(link, end, id, "out of order");
+		link_trace(link, end, id, "out of order");
 		return arrival +
 		       link_draw(link, link->siml_cfg.simlc_reorder_ns);
 	}
@@ -198,17 +199,17 @@ int m0_sim_link_send(struct m0_sim_link *link, int end, const void *bytes,
 	left = link_leave(link, end, nr);
 	if (dir->simld_cut) {
 		++dir->simld_stats.simls_cut_nr;
-		link_tell(link, end, id, "cut off");
+		link_trace(link, end, id, "cut off");
 	} else if (link_chance(link, cfg->simlc_loss_ppm)) {
 		++dir->simld_stats.simls_lost_nr;
-		link_tell(link, end, id, "lost");
+		link_trace(link, end, id, "lost");
 	} else {
 		packet_go(link, end, id, bytes, nr,
 			  link_first(link, end, id, left));
 		if (dir->simld_queued_nr < cfg->simlc_queue_max &&
 		    link_chance(link, cfg->simlc_duplicate_ppm)) {
 			++dir->simld_stats.simls_duplicated_nr;
-			link_tell(link, end, id, "duplicated");
+			link_trace(link, end, id, "duplicated");
 			left += link_draw(link, cfg->simlc_reorder_ns);
 			packet_go(link, end, id, bytes, nr,
 				  link_arrival(link, left));
@@ -221,8 +222,8 @@ void m0_sim_link_cut(struct m0_sim_link *link, int end, bool cut)
 {
 	M0_PRE(end == 0 || end == 1);
 	link->siml_dir[end].simld_cut = cut;
-	m0_sim__tell(link->siml_sim->sim_core, link->siml_name, "link",
-		     "%d > %d %s", end, 1 - end, cut ? "cut" : "mended");
+	m0_sim__trace(link->siml_sim->sim_core, link->siml_name, "link",
+		      "%d > %d %s", end, 1 - end, cut ? "cut" : "mended");
 }
 
 const struct m0_sim_link_stats *m0_sim_link_stats(

@@ -311,7 +311,7 @@ int m0_sim__dial(const struct m0_host_addr *from, uint16_t port_min,
 					     .sie_nr = 1,
 					     .sie_addr = *to,
 					     .sie_is_dialled = true,
-					     .sie_is_told = true };
+					     .sie_is_notified = true };
 	TAILQ_INSERT_TAIL(&net->sin_wires, wire, siw_link);
 	++net->sin_wires_nr;
 	++host->smh_dials_nr;
@@ -328,8 +328,8 @@ static void dial_end(struct sim_wire *wire, int rc)
 
 	end->sie_is_dialled = true;
 	end->sie_dial_rc = rc;
-	m0_sim__tell(m0_sim__net()->sin_sim->sim_core, wire->siw_name, "stream",
-		     rc == 0 ? "connected" : "not connected");
+	m0_sim__trace(m0_sim__net()->sin_sim->sim_core, wire->siw_name,
+		      "stream", rc == 0 ? "connected" : "not connected");
 	wire_notice(&wire->siw_stream, 0);
 }
 
@@ -643,7 +643,7 @@ static void host_down(struct m0_sim_host *host, enum sim_down how,
 	struct m0_sim *sim = m0_sim__net()->sin_sim;
 
 	M0_PRE(host->smh_down == SIM_UP);
-	m0_sim__tell(sim->sim_core, host->smh_name, "host", "%s", what);
+	m0_sim__trace(sim->sim_core, host->smh_name, "host", "%s", what);
 	if (how == SIM_KILLED)
 		m0_sim_host_reset(host);
 	host->smh_down = how;
@@ -681,7 +681,7 @@ void m0_sim_host_restart(struct m0_sim_host *host)
 		m0_sim_fail(sim,
 			    "%s restarts with %u nodes of its former life open",
 			    host->smh_name, host->smh_ios_nr);
-	m0_sim__tell(sim->sim_core, host->smh_name, "host", "restarts");
+	m0_sim__trace(sim->sim_core, host->smh_name, "host", "restarts");
 	ends_each(host, end_lose, NULL);
 	host->smh_down = SIM_UP;
 	host_silence(host);

@@ -77,7 +77,7 @@ struct sim_end {
 	/** At the end that dials: the dial has ended (0 or errno), and the
 	 * node was notified. At the other end both are true. */
 	bool sie_is_dialled;
-	bool sie_is_told;
+	bool sie_is_notified;
 	int  sie_dial_rc;
 	/** The driver wants nothing more just now. */
 	bool sie_is_paused;
@@ -131,7 +131,7 @@ struct sim_reactor {
 	struct m0_os_fd          sra_fd;
 	bool                     sra_fd_is_open;
 	/** A callback ran during a flush, so the driver needs another step. */
-	bool sra_has_told;
+	bool sra_has_called;
 };
 
 /** The streams of a node. */

@@ -90,7 +90,7 @@ static void sent_up(const struct m0_o2ib_dev_up *calls, struct rdm_event *ev)
 	calls->odu_sent(qp->rdq_qp.oqp_user, ev->rde_id, ev->rde_status);
 }
 
-static void event_tell(const struct rdm_dev *dev, struct rdm_event *ev)
+static void event_deliver(const struct rdm_dev *dev, struct rdm_event *ev)
 {
 	const struct m0_o2ib_dev_up *calls = dev->rdd_dev.odv_up;
 	struct rdm_qp               *qp = ev->rde_qp;
@@ -142,7 +142,7 @@ static bool rdm_pass(struct m0_reactor_source *src, m0_time_t when)
 
 		m0_list_del(&ev->rde_link);
 		src->rts_reactor->rtr_called = true;
-		event_tell(dev, ev);
+		event_deliver(dev, ev);
 		free(ev);
 	}
 	return !m0_list_is_empty(&dev->rdd_events);
@@ -501,9 +501,9 @@ static void rdm_break(struct m0_o2ib_qp *base)
 	struct rdm_qp *qp = qp_of(base);
 	bool           is_flushed;
 
-	if (qp->rdq_is_told)
+	if (qp->rdq_is_reported)
 		return;
-	qp->rdq_is_told = true;
+	qp->rdq_is_reported = true;
 	disconnect(qp);
 	is_flushed = qp->rdq_state == RDM_ERROR &&
 		     qp->rdq_over_timer.simt_at == 0;

@@ -80,7 +80,7 @@ struct rdm_qp {
 	/** Work requests posted, and known to be completed by the user. */
 	uint64_t            rdq_posted_nr;
 	uint64_t            rdq_completed_nr;
-	bool                rdq_is_told;
+	bool                rdq_is_reported;
 	struct m0_sim_timer rdq_over_timer;
 	struct m0_list_link rdq_link;
 };
@@ -185,7 +185,7 @@ struct rdm_packet *rdm_packet_make(enum rdm_kind kind, struct rdm_qp *src,
 void               rdm_packet_go(struct rdm_packet *packet, size_t bytes_nr);
 void rdm_private_set(struct rdm_packet *packet, const void *bytes, size_t nr);
 /** A QP fails: it is flushed. */
-void rdm_qp_error(struct rdm_qp *qp, int status, bool tell);
+void rdm_qp_error(struct rdm_qp *qp, int status, bool notify);
 /** Takes a QP off the network. */
 void rdm_qp_forget(struct rdm_qp *qp);
 /** Receives were posted: what waits may go on. */

@@ -122,13 +122,13 @@ static void inbox_drop(struct rdm_qp *qp)
 	}
 }
 
-void rdm_qp_error(struct rdm_qp *qp, int status, bool tell)
+void rdm_qp_error(struct rdm_qp *qp, int status, bool notify)
 {
 	if (qp->rdq_state >= RDM_ERROR)
 		return;
 	inbox_drop(qp);
 	qp->rdq_state = RDM_ERROR;
-	if (tell)
+	if (notify)
 		rdm_event_add(qp->rdq_dev, RDM_EV_BROKEN, qp)->rde_status =
 			status;
 	qp->rdq_over_timer.simt_data = qp;

@@ -30,7 +30,7 @@ static bool first_pass(struct m0_reactor_source *src, m0_time_t now)
 	(void)now;
 	if (reactor->sra_fd_is_open)
 		m0_os_fd_clear(&reactor->sra_fd);
-	reactor->sra_has_told = false;
+	reactor->sra_has_called = false;
 	return false;
 }
 
@@ -42,7 +42,7 @@ static void first_flush(struct m0_reactor_source *src)
 static bool first_has_work(const struct m0_reactor_source *src)
 {
 	return container_of(src, const struct sim_reactor, sra_source)
-		->sra_has_told;
+		->sra_has_called;
 }
 
 static const struct m0_reactor_source_ops first_ops = {

@@ -39,11 +39,11 @@ struct m0_sim_piece {
 static void arrive_fire(struct m0_sim_timer *timer);
 static void ack_fire(struct m0_sim_timer *timer);
 
-static void stream_tell(const struct m0_sim_stream *stream, int end,
-			const char *what)
+static void stream_trace(const struct m0_sim_stream *stream, int end,
+			 const char *what)
 {
-	m0_sim__tell(stream->sst_sim->sim_core, stream->sst_name, "stream",
-		     "%d > %d %s", end, 1 - end, what);
+	m0_sim__trace(stream->sst_sim->sim_core, stream->sst_name, "stream",
+		      "%d > %d %s", end, 1 - end, what);
 }
 
 static void dir_init(struct m0_sim_stream *stream, int end)
@@ -233,7 +233,7 @@ static void end_is_reset(struct m0_sim_stream *stream, int end, int status)
 	pieces_drop(&in->ssd_way, &in->ssd_way_last);
 	m0_sim_timer_cancel(stream->sst_sim, &out->ssd_arrive_timer);
 	m0_sim_timer_cancel(stream->sst_sim, &in->ssd_arrive_timer);
-	stream_tell(stream, 1 - end, "reset");
+	stream_trace(stream, 1 - end, "reset");
 	if (!stream->sst_ignores_reset[end] || out->ssd_wants_room)
 		notice(stream, end);
 }
@@ -274,7 +274,7 @@ static void piece_arrive(struct m0_sim_stream_dir *dir)
 		bytes_arrive(dir, piece);
 		return;
 	case PIECE_EOF:
-		stream_tell(stream, dir_end(dir), "end of file");
+		stream_trace(stream, dir_end(dir), "end of file");
 		dir->ssd_eof = true;
 		notice(stream, 1 - dir_end(dir));
 		break;
@@ -556,7 +556,7 @@ void m0_sim_stream_silence(struct m0_sim_stream *stream, int end, bool silent)
 	if (dir->ssd_silent == silent)
 		return;
 	dir->ssd_silent = silent;
-	stream_tell(stream, end, silent ? "silent" : "mended");
+	stream_trace(stream, end, silent ? "silent" : "mended");
 	if (silent) {
 		m0_sim_timer_cancel(stream->sst_sim, &dir->ssd_arrive_timer);
 	} else {

@@ -170,7 +170,7 @@ static void strand_run(struct m0_sim_core *core, struct sim_strand *entry)
 		m0_sim__strand_roused(strand);
 	entry->sims_woken = false;
 	entry->sims_in_step = true;
-	m0_sim__tell(core, entry->sims_name, "sched", "step");
+	m0_sim__trace(core, entry->sims_name, "sched", "step");
 	deadline = m0_strand_step(strand, core->simk_now);
 	++entry->sims_steps_nr;
 	entry->sims_in_step = false;

@@ -192,8 +192,8 @@ static inline uint64_t m0_sim__rand_in(struct m0_sim_rand *state, uint64_t lo,
 m0_time_t m0_sim__draw(struct m0_sim_core *core, m0_time_t max);
 
 /** Write one line of narration of sort `kind` for `name`. */
-void m0_sim__tell(struct m0_sim_core *core, const char *name, const char *kind,
-		  const char *fmt, ...) M0_PRINTF(4, 5);
+void m0_sim__trace(struct m0_sim_core *core, const char *name, const char *kind,
+		   const char *fmt, ...) M0_PRINTF(4, 5);
 /** Name of the strand whose step runs, or "app". */
 const char *m0_sim__speaker(const struct m0_sim_core *core);
 void        m0_sim__trace_init(struct m0_sim_core *core);

@@ -119,9 +119,9 @@ static int sim_strand_start(struct m0_strand       *strand,
 					   sizeof core->simk_ready[0]);
 	core->simk_strands[core->simk_strands_nr++] = entry;
 	strand->st_runner = entry;
-	m0_sim__tell(core, m0_sim__speaker(core), "sched", "start %s%s",
-		     entry->sims_name,
-		     entry->sims_late_ns_max > 0 ? ", slow" : "");
+	m0_sim__trace(core, m0_sim__speaker(core), "sched", "start %s%s",
+		      entry->sims_name,
+		      entry->sims_late_ns_max > 0 ? ", slow" : "");
 	return 0;
 }
 
@@ -176,8 +176,8 @@ static void sim_strand_wake(struct m0_strand *strand)
 	/* First come, first served, by the time of the wake, not of the last
 	 * step. */
 	entry->sims_order = ++core->simk_order;
-	m0_sim__tell(core, m0_sim__speaker(core), "sched", "wake %s",
-		     entry->sims_name);
+	m0_sim__trace(core, m0_sim__speaker(core), "sched", "wake %s",
+		      entry->sims_name);
 }
 
 static void sim_strand_stop(struct m0_strand *strand)
@@ -194,8 +194,8 @@ static void sim_strand_stop(struct m0_strand *strand)
 	--core->simk_strands_nr;
 	memmove(&core->simk_strands[i], &core->simk_strands[i + 1],
 		(core->simk_strands_nr - i) * sizeof core->simk_strands[0]);
-	m0_sim__tell(core, m0_sim__speaker(core), "sched", "stop %s",
-		     entry->sims_name);
+	m0_sim__trace(core, m0_sim__speaker(core), "sched", "stop %s",
+		      entry->sims_name);
 	strand->st_runner = NULL;
 	free(entry);
 }

@@ -105,8 +105,8 @@ static void line_end(struct m0_sim_core *core, const struct sim_line *line,
 }
 
 static void M0_PRINTF(4, 0)
-	tell(struct m0_sim_core *core, const char *name, const char *kind,
-	     const char *fmt, va_list args)
+	trace_write(struct m0_sim_core *core, const char *name,
+		    const char *kind, const char *fmt, va_list args)
 {
 	struct sim_line *line;
 
@@ -118,13 +118,13 @@ static void M0_PRINTF(4, 0)
 	line_end(core, line, kind);
 }
 
-void m0_sim__tell(struct m0_sim_core *core, const char *name, const char *kind,
-		  const char *fmt, ...)
+void m0_sim__trace(struct m0_sim_core *core, const char *name, const char *kind,
+		   const char *fmt, ...)
 {
 	va_list args;
 
 	va_start(args, fmt);
-	tell(core, name, kind, fmt, args);
+	trace_write(core, name, kind, fmt, args);
 	va_end(args);
 }
 
@@ -134,7 +134,7 @@ void m0_sim_say(struct m0_sim *sim, const char *fmt, ...)
 	va_list             args;
 
 	va_start(args, fmt);
-	tell(core, m0_sim__speaker(core), "say", fmt, args);
+	trace_write(core, m0_sim__speaker(core), "say", fmt, args);
 	va_end(args);
 }
 
@@ -154,7 +154,7 @@ void m0_sim_options(struct m0_sim *sim, const char *fmt, ...)
 
 static void probe_sink(void *arg, const char *name, const char *text)
 {
-	m0_sim__tell(arg, m0_sim__speaker(arg), name, "%s", text);
+	m0_sim__trace(arg, m0_sim__speaker(arg), name, "%s", text);
 }
 
 /* -- bad ends ------------------------------------------------------------ */

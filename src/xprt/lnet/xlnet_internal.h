@@ -302,7 +302,7 @@ void m0_xlnet__mem_node_leave(struct m0_lnet *lnet);
 
 void m0_xlnet__event(struct m0_lnet_eq *eq, const struct m0_lnet_event *ev);
 /** Leaves the TM that the thread visits. */
-void m0_xlnet__events_told(struct m0_lnet_eq *eq);
+void m0_xlnet__events_end(struct m0_lnet_eq *eq);
 
 /* -- xlnet_default.c ------------------------------------------------------- */
 

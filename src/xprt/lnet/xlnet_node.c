@@ -97,7 +97,7 @@ struct xlnet_node *m0_xlnet__node_make(struct m0_lnet *lnet)
 	m0_list_link_init(&node->xn_link);
 	m0_list_init(&node->xn_machines);
 	m0_lnet_eq_init(&node->xn_eq, lnet, m0_xlnet__event, 0);
-	m0_lnet_eq_told_set(&node->xn_eq, m0_xlnet__events_told);
+	m0_lnet_eq_told_set(&node->xn_eq, m0_xlnet__events_end);
 	node->xn_runner.ru_run = node_run;
 	if (m0_lnet_is_attached(lnet))
 		m0_lnet_runner_add(lnet, &node->xn_runner);

@@ -22,12 +22,12 @@ static void visit(struct xlnet_node *node, struct m0_net_kit_machine *machine)
 	node->xn_visit_nr = 0;
 }
 
-void m0_xlnet__events_told(struct m0_lnet_eq *eq)
+void m0_xlnet__events_end(struct m0_lnet_eq *eq)
 {
 	visit(container_of(eq, struct xlnet_node, xn_eq), NULL);
 }
 
-static __attribute__((__noinline__)) void other_event_tell(
+static __attribute__((__noinline__)) void other_event_deliver(
 	struct xlnet_md *xd, const struct m0_lnet_event *ev)
 {
 	switch (xd->xd_kind) {
@@ -49,24 +49,24 @@ static __attribute__((__noinline__)) void other_event_tell(
 }
 
 /* The machine is visited. Messages are many, and asked for first. */
-static inline void event_tell(struct xlnet_md            *xd,
-			      const struct m0_lnet_event *ev)
+static inline void event_deliver(struct xlnet_md            *xd,
+				 const struct m0_lnet_event *ev)
 {
 	if (xd->xd_kind == XLNET_RECV)
 		m0_xlnet__recv_event(xlnet_buf(xd->xd_kb), ev);
 	else if (xd->xd_kind == XLNET_SEND)
 		m0_xlnet__send_event(xlnet_buf(xd->xd_kb), ev);
 	else
-		other_event_tell(xd, ev);
+		other_event_deliver(xd, ev);
 }
 
 /* Apart: the events that follow need no frame for it. */
-static __attribute__((__noinline__)) void first_event_tell(
+static __attribute__((__noinline__)) void first_event_deliver(
 	struct xlnet_node *node, struct xlnet_md *xd,
 	const struct m0_lnet_event *ev)
 {
 	visit(node, xd->xd_machine);
-	event_tell(xd, ev);
+	event_deliver(xd, ev);
 }
 
 void m0_xlnet__event(struct m0_lnet_eq *eq, const struct m0_lnet_event *ev)
@@ -76,7 +76,7 @@ void m0_xlnet__event(struct m0_lnet_eq *eq, const struct m0_lnet_event *ev)
 
 	if (M0_LIKELY(node->xn_visited == xd->xd_machine &&
 		      ++node->xn_visit_nr < VISIT_NR))
-		event_tell(xd, ev);
+		event_deliver(xd, ev);
 	else
-		first_event_tell(node, xd, ev);
+		first_event_deliver(node, xd, ev);
 }

@@ -27,7 +27,7 @@ void m0_sunrpc__conn_ready(struct sr_conn *conn)
 	m0_list_add_tail(&node->sn_ready, &conn->sc_ready_link);
 }
 
-static void conn_told(struct m0_loop_fd *fd, unsigned events)
+static void conn_event(struct m0_loop_fd *fd, unsigned events)
 {
 	struct sr_conn *conn = container_of(fd, struct sr_conn, sc_fd);
 
@@ -51,7 +51,7 @@ struct sr_conn *m0_sunrpc__conn_new(int fd, struct sr_dom *dom, m0_time_t now)
 	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
 	(void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof one);
 	conn->sc_fd.lof_fd = fd;
-	conn->sc_fd.lof_handler = conn_told;
+	conn->sc_fd.lof_handler = conn_event;
 	conn->sc_nr = ++node->sn_conns_nr;
 	conn->sc_dom = dom;
 	conn->sc_moved = now;

@@ -126,16 +126,16 @@ static bool rpcbind_is_asked_for(void)
 
 /* The lock is held during the call. Port 0: nothing is registered. */
 static struct m0_mutex rpcbind_lock = M0_MUTEX_SINIT(&rpcbind_lock);
-static struct sr_ep    rpcbind_told;
+static struct sr_ep    rpcbind_registered;
 
-static void rpcbind_tell(const struct sr_ep *own)
+static void rpcbind_register(const struct sr_ep *own)
 {
 	if (own->se_port == 0)
 		m0_sunrpc__rpcbind_unset();
 	else if (!m0_sunrpc__rpcbind_set(own->se_host, own->se_port))
 		m0_log(M0_LOG_WARN, "sunrpc: rpcbind does not take the "
 				    "registration; going on without");
-	rpcbind_told = *own;
+	rpcbind_registered = *own;
 }
 
 /*
@@ -151,9 +151,9 @@ void m0_sunrpc__node_rpcbind(void)
 	if (node->sn_is_bound && rpcbind_is_asked_for())
 		own = node->sn_own;
 	m0_mutex_unlock(&node->sn_lock);
-	if (own.se_host != rpcbind_told.se_host ||
-	    own.se_port != rpcbind_told.se_port)
-		rpcbind_tell(&own);
+	if (own.se_host != rpcbind_registered.se_host ||
+	    own.se_port != rpcbind_registered.se_port)
+		rpcbind_register(&own);
 	m0_mutex_unlock(&rpcbind_lock);
 }
 
@@ -196,7 +196,7 @@ static void accept_all(m0_time_t now)
 			m0_time_add(now, ACCEPT_AGAIN_MS * M0_TIME_ONE_MSEC);
 }
 
-static void listener_told(struct m0_loop_fd *fd, unsigned events)
+static void listener_event(struct m0_loop_fd *fd, unsigned events)
 {
 	(void)fd;
 	(void)events;
@@ -358,7 +358,7 @@ static void lists_init(void)
 	m0_timerq_init(&node->sn_timerq, m0_time_now());
 	m0_os_random(&node->sn_xid, sizeof node->sn_xid);
 	node->sn_accept_again = M0_TIME_NEVER;
-	node->sn_listener.lof_handler = listener_told;
+	node->sn_listener.lof_handler = listener_event;
 	node->sn_looked = false;
 }
 
