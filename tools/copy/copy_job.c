@@ -170,8 +170,8 @@ static void job_verdict(struct copy_job *job)
 	/* Also if a signal came too late. */
 	if (job->cj_far ? sender->cs_committed : job->cj_receiver.cr_committed)
 		return;
-	if (!job->cj_far &&
-	    (from->tpo_rc == 0 || sender->cs_told || job->cj_dst.df_committed))
+	if (!job->cj_far && (from->tpo_rc == 0 || sender->cs_peer_failed ||
+			     job->cj_dst.df_committed))
 		from = &job->cj_receiver.cr_port;
 	if (from->tpo_rc != 0)
 		tool_fail_set(job->cj_args->ca_fail, TOOL_FAILED, "%s%s",

@@ -320,7 +320,7 @@ static void ask_serve(struct listener *listener, struct ask *ask)
 	}
 	if (se != NULL) {
 		/* The answer was lost: nothing came to the session yet. */
-		tool_port_heard(&se->se_receiver.cr_port);
+		tool_port_received(&se->se_receiver.cr_port);
 		reply(listener, ask, 0, se, session_addr(se));
 		return;
 	}

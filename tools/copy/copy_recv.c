@@ -33,7 +33,7 @@ static void block_pulled(const struct m0_net_buffer_event *ev)
 	m0_mutex_lock(&port->tpo_lock);
 	if (rc == 0) {
 		slot->rcv_state = SLOT_ARRIVED;
-		port->tpo_heard = m0_time_now();
+		port->tpo_received = m0_time_now();
 		tool_port_moved(port);
 	} else if (rc != -ECANCELED)
 		tool_port_fail(port, rc,
@@ -165,7 +165,8 @@ static void block_offered(struct copy_receiver  *receiver,
 }
 
 /* The first one counts; others want to know what came of it. */
-static void end_told(struct copy_receiver *receiver, const struct copy_msg *msg)
+static void end_received(struct copy_receiver  *receiver,
+			 const struct copy_msg *msg)
 {
 	struct tool_port *port = &receiver->cr_port;
 	struct copy_msg   reply;
@@ -188,8 +189,8 @@ static void end_told(struct copy_receiver *receiver, const struct copy_msg *msg)
 		copy_reply(port, receiver->cr_from, &reply);
 }
 
-static void alive_told(struct copy_receiver  *receiver,
-		       const struct copy_msg *msg)
+static void alive_received(struct copy_receiver  *receiver,
+			   const struct copy_msg *msg)
 {
 	struct tool_port *port = &receiver->cr_port;
 
@@ -222,7 +223,7 @@ static bool peer_check(struct copy_receiver    *receiver,
 	return known;
 }
 
-static void bye_told(struct copy_receiver *receiver)
+static void bye_received(struct copy_receiver *receiver)
 {
 	struct tool_port *port = &receiver->cr_port;
 
@@ -248,13 +249,13 @@ static bool receiver_msg(struct tool_port *port, struct m0_net_end_point *from,
 		block_offered(receiver, msg);
 		break;
 	case COPY_END:
-		end_told(receiver, msg);
+		end_received(receiver, msg);
 		break;
 	case COPY_BYE:
-		bye_told(receiver);
+		bye_received(receiver);
 		break;
 	case COPY_ALIVE:
-		alive_told(receiver, msg);
+		alive_received(receiver, msg);
 		break;
 	default:
 		tool_port_fail_lock(port, -EPROTO,

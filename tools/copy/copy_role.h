@@ -84,7 +84,7 @@ struct copy_sender {
 	struct copy_msg cs_end;
 	bool            cs_ended;
 	/** The receiver has failed, and its message says more. */
-	bool cs_told;
+	bool cs_peer_failed;
 	/** The file is on disk at the receiver. */
 	bool cs_committed;
 };

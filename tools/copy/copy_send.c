@@ -101,8 +101,8 @@ static void end_replied(struct copy_sender *sender, const struct copy_msg *msg)
 	sender->cs_end = *msg;
 	sender->cs_end.cm_text = NULL;
 	sender->cs_ended = true;
-	sender->cs_told = msg->cm_status != 0 && port->tpo_rc == 0;
-	if (sender->cs_told)
+	sender->cs_peer_failed = msg->cm_status != 0 && port->tpo_rc == 0;
+	if (sender->cs_peer_failed)
 		tool_port_fail(port, msg->cm_status, "the receiver gave up: %s",
 			       text[0] != '\0' ? text
 					       : tool_errtext(msg->cm_status));

@@ -44,12 +44,12 @@ int copy_msg_encode(const struct copy_msg *msg, void *bytes, size_t size)
 /* OPEN and its reply, if that is a success, have sizes of the block and the window. */
 static bool window_is_sane(const struct copy_msg *msg)
 {
-	bool told = msg->cm_type == COPY_OPEN ||
-		    (msg->cm_type == COPY_OPEN_REPLY && msg->cm_status == 0);
+	bool sized = msg->cm_type == COPY_OPEN ||
+		     (msg->cm_type == COPY_OPEN_REPLY && msg->cm_status == 0);
 
 	return msg->cm_inflight <= COPY_INFLIGHT_MAX &&
-	       equi(told, msg->cm_block > 0) &&
-	       equi(told, msg->cm_inflight > 0);
+	       equi(sized, msg->cm_block > 0) &&
+	       equi(sized, msg->cm_inflight > 0);
 }
 
 static bool tail_is_sane(const struct copy_msg *msg)

@@ -90,10 +90,10 @@ static void port_stray(struct tool_port *port, m0_bcount_t nr)
 	m0_mutex_unlock(&port->tpo_lock);
 }
 
-void tool_port_heard(struct tool_port *port)
+void tool_port_received(struct tool_port *port)
 {
 	m0_mutex_lock(&port->tpo_lock);
-	port->tpo_heard = m0_time_now();
+	port->tpo_received = m0_time_now();
 	m0_mutex_unlock(&port->tpo_lock);
 }
 
@@ -115,7 +115,7 @@ static void port_received(const struct m0_net_buffer_event *ev)
 	if (rc == -ECANCELED)
 		return;
 	if (rc == 0 && port->tpo_take(port, ev->nbe_ep, bytes, ev->nbe_length))
-		tool_port_heard(port);
+		tool_port_received(port);
 	else
 		port_stray(port, ev->nbe_length);
 }
@@ -215,8 +215,8 @@ int tool_port_open(struct tool_port *port, const char *name,
 
 	M0_PRE(port->tpo_msg_bytes <= TOOL_PORT_MSG_MAX);
 	port->tpo_done_fd = done_fd;
-	port->tpo_heard = m0_time_now();
-	port->tpo_moved = port->tpo_heard;
+	port->tpo_received = m0_time_now();
+	port->tpo_moved = port->tpo_received;
 	m0_mutex_init(&port->tpo_lock);
 	m0_cond_init(&port->tpo_cond, &port->tpo_lock);
 	rc = tool_node_init(&port->tpo_node, name, xprt);
@@ -375,9 +375,9 @@ bool tool_port_alive_due(struct tool_port *port)
 	m0_time_t now = m0_time_now();
 
 	if (port->tpo_timeout_ns == 0 ||
-	    now - port->tpo_told_alive < tool_port_alive_ns(port))
+	    now - port->tpo_alive_sent < tool_port_alive_ns(port))
 		return false;
-	port->tpo_told_alive = now;
+	port->tpo_alive_sent = now;
 	return true;
 }
 
@@ -402,9 +402,9 @@ void tool_port_drain(struct tool_port *port, m0_time_t ns)
 	m0_mutex_unlock(&port->tpo_lock);
 }
 
-static m0_time_t heard_limit(const struct tool_port *port)
+static m0_time_t silence_limit(const struct tool_port *port)
 {
-	return m0_time_add(port->tpo_heard, port->tpo_timeout_ns);
+	return m0_time_add(port->tpo_received, port->tpo_timeout_ns);
 }
 
 static m0_time_t moved_limit(const struct tool_port *port)
@@ -424,10 +424,10 @@ void tool_port_wait(struct tool_port *port)
 	}
 	port->tpo_waits = true;
 	(void)m0_cond_timedwait(&port->tpo_cond,
-				min64u(heard_limit(port), moved_limit(port)));
+				min64u(silence_limit(port), moved_limit(port)));
 	port->tpo_waits = false;
 	now = m0_time_now();
-	if (now >= heard_limit(port))
+	if (now >= silence_limit(port))
 		tool_port_fail(port, -ETIMEDOUT,
 			       "nothing was heard of the other side for %g s",
 			       (double)port->tpo_timeout_ns / 1e9);

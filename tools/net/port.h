@@ -55,8 +55,8 @@ struct tool_port {
 	 * for ever, because the peer is in this process. Locked.
 	 */
 	m0_time_t tpo_timeout_ns;
-	m0_time_t tpo_heard;
-	m0_time_t tpo_told_alive;
+	m0_time_t tpo_received;
+	m0_time_t tpo_alive_sent;
 	/**
 	 * How long a peer that sends messages may make no progress, ns, and when it
 	 * last made some. 0: for ever. Locked.
@@ -119,7 +119,7 @@ bool tool_port_alive_due(struct tool_port *port);
 m0_time_t tool_port_alive_ns(const struct tool_port *port);
 /** Notes that the peer lives: a message came, at this port or elsewhere. Without the
  * lock. */
-void tool_port_heard(struct tool_port *port);
+void tool_port_received(struct tool_port *port);
 /** The peer did something, or the role's thread itself. With the lock. */
 void tool_port_moved(struct tool_port *port);
 /** A number for a new conversation, not 0. @return 0, or -errno. */

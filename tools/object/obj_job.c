@@ -61,7 +61,7 @@ void obj_job_fail(struct obj_job *job, const char *name, int rc,
 	++job->jb_failed_nr;
 	if (is_fatal(rc))
 		job->jb_fatal = true;
-	if (stop_signal() != 0 || job->jb_failed_nr > JOB_TOLD_MAX)
+	if (stop_signal() != 0 || job->jb_failed_nr > JOB_REPORTED_MAX)
 		return;
 	va_start(args, fmt);
 	(void)vsnprintf(text, sizeof text, fmt, args);

@@ -10,7 +10,7 @@ enum {
 	/** Large files that are worked on at a time. */
 	JOB_LARGE_MAX = 16,
 	/** Failures that are reported one by one. */
-	JOB_TOLD_MAX = 20,
+	JOB_REPORTED_MAX = 20,
 	/** How often a file is begun again before it is given up. */
 	JOB_RESTARTS_MAX = 5
 };

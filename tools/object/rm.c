@@ -151,7 +151,7 @@ int rm_job_post(struct rm_job *job, const char *text, size_t nr)
 
 /* -------------------------------------------------------------- the end -- */
 
-static void names_tell(const struct rm_job *job)
+static void names_report(const struct rm_job *job)
 {
 	const struct obj_client *client = job->rj_client;
 	const struct rm_name    *name;
@@ -160,7 +160,7 @@ static void names_tell(const struct rm_job *job)
 	for (name = job->rj_names; name != NULL; name = name->rn_next) {
 		struct tool_fail one = { .tf_exit = TOOL_OK };
 
-		if (name->rn_rc == 0 || told++ >= JOB_TOLD_MAX)
+		if (name->rn_rc == 0 || told++ >= JOB_REPORTED_MAX)
 			continue;
 		(void)obj_fail_note(&one, "object", name->rn_text, name->rn_rc);
 		(void)tool_fail_print(&one, client->oc_args->oa_program);
@@ -181,7 +181,7 @@ static int failures_note(struct rm_job *job)
 		return obj_fail_note(fail, "object", name->rn_text,
 				     name->rn_rc);
 	}
-	names_tell(job);
+	names_report(job);
 	if (job->rj_interrupted)
 		return tool_fail_set(fail, TOOL_FAILED,
 				     "interrupted; %" PRIu64 " are removed",

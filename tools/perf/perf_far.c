@@ -22,7 +22,7 @@ static void text_keep(char ret[PERF_TEXT_MAX + 1], const struct perf_msg *msg)
 }
 
 /* With the lock. @return  was it anything of this conversation? */
-static bool far_hear(struct perf_far *far, const struct perf_msg *msg)
+static bool far_receive(struct perf_far *far, const struct perf_msg *msg)
 {
 	bool reply = msg->psg_type == PERF_HELLO_REPLY ||
 		     msg->psg_type == PERF_ROW_REPLY ||
@@ -63,7 +63,7 @@ static bool far_take(struct tool_port *port, struct m0_net_end_point *from,
 			       msg.psg_id, PERF_VERSION);
 	else if (rc == 0 && from == far->pfa_door &&
 		 msg.psg_conv == port->tpo_conv)
-		ours = far_hear(far, &msg);
+		ours = far_receive(far, &msg);
 	m0_mutex_unlock(&port->tpo_lock);
 	return ours;
 }
@@ -117,7 +117,7 @@ static int far_ask(struct perf_far *far, const struct perf_msg *msg,
 	return rc;
 }
 
-static void far_tell(struct perf_far *far, enum perf_msg_type type, int status)
+static void far_say(struct perf_far *far, enum perf_msg_type type, int status)
 {
 	const struct perf_msg msg = {
 		.psg_type = type,
@@ -220,11 +220,11 @@ void perf_far_tick(struct perf_run *run)
 	bool              bad;
 
 	if (tool_port_alive_due(port))
-		far_tell(far, PERF_ALIVE, 0);
+		far_say(far, PERF_ALIVE, 0);
 	m0_mutex_lock(&port->tpo_lock);
 	if (stop_signal() != 0)
 		tool_port_fail(port, -EINTR, "interrupted");
-	if (m0_time_now() > port->tpo_heard + port->tpo_timeout_ns)
+	if (m0_time_now() > port->tpo_received + port->tpo_timeout_ns)
 		tool_port_fail(port, -ETIMEDOUT,
 			       "nothing was heard of the server at %s for %g s",
 			       far->pfa_addr,
@@ -243,7 +243,7 @@ void perf_far_explain(struct perf_run *run)
 	bool              wait = true;
 	bool              knows;
 
-	far_tell(far, PERF_ALIVE, 0);
+	far_say(far, PERF_ALIVE, 0);
 	m0_mutex_lock(&port->tpo_lock);
 	while (wait && !far_is_bad(far) && port->tpo_rc == 0)
 		wait = m0_cond_timedwait(&port->tpo_cond, limit);
@@ -315,7 +315,7 @@ void perf_far_close(struct perf_far *far)
 	if (port->tpo_take == NULL)
 		return;
 	if (far->pfa_door != NULL) {
-		far_tell(far, PERF_BYE, tool_port_rc(port));
+		far_say(far, PERF_BYE, tool_port_rc(port));
 		tool_port_drain(port, BYE_NS);
 	}
 	tool_port_stop(port);

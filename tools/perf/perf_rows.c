@@ -9,7 +9,7 @@
 #include "../base/text.h"
 
 /** Output of the rows: table, JSON, notes below the table. */
-struct rows_told {
+struct rows_done {
 	struct json_t       *ro_array;
 	struct perf_row     *ro_rows;
 	struct perf_verdict *ro_verdicts;
@@ -148,9 +148,9 @@ static int row_judge(struct perf_args *args, struct perf_row *row,
 
 static int row_run(struct perf_args *args, struct perf_row *row, void *arg)
 {
-	struct rows_told    *told = arg;
+	struct rows_done    *done = arg;
 	bool                 far = args->pa_setup.pu_far != NULL;
-	struct perf_verdict *verdict = far ? &told->ro_verdicts[told->ro_nr]
+	struct perf_verdict *verdict = far ? &done->ro_verdicts[done->ro_nr]
 					   : NULL;
 	int                  rc = far ? row_judge(args, row, verdict)
 				      : perf_row_run(&args->pa_setup, row, args->pa_fail);
@@ -158,39 +158,39 @@ static int row_run(struct perf_args *args, struct perf_row *row, void *arg)
 	if (rc != 0)
 		return rc;
 	if (args->pa_json)
-		perf_json_row(told->ro_array, row, verdict);
+		perf_json_row(done->ro_array, row, verdict);
 	else
 		perf_table_row(row, verdict);
-	told->ro_rows[told->ro_nr++] = *row;
+	done->ro_rows[done->ro_nr++] = *row;
 	return 0;
 }
 
-static void verdicts_print(const struct rows_told *told)
+static void verdicts_print(const struct rows_done *done)
 {
 	size_t i;
 
 	printf("\nThe bound of each row:\n");
-	for (i = 0; i < told->ro_nr; ++i)
-		perf_table_verdict(&told->ro_rows[i], &told->ro_verdicts[i]);
+	for (i = 0; i < done->ro_nr; ++i)
+		perf_table_verdict(&done->ro_rows[i], &done->ro_verdicts[i]);
 }
 
 /* Without another process there are no verdicts, but a busy host matters. */
-static void busy_print(const struct rows_told *told)
+static void busy_print(const struct rows_done *done)
 {
 	bool   none = true;
 	size_t i;
 
-	for (i = 0; i < told->ro_nr; ++i) {
-		if (!perf_host_is_busy(&told->ro_rows[i]))
+	for (i = 0; i < done->ro_nr; ++i) {
+		if (!perf_host_is_busy(&done->ro_rows[i]))
 			continue;
 		if (none)
 			printf("\n");
 		none = false;
-		perf_table_busy(&told->ro_rows[i]);
+		perf_table_busy(&done->ro_rows[i]);
 	}
 }
 
-static void rows_tell(struct perf_args *args, struct rows_told *told)
+static void rows_report(struct perf_args *args, struct rows_done *done)
 {
 	struct json_t  *tree = NULL;
 	struct perf_row row;
@@ -199,25 +199,25 @@ static void rows_tell(struct perf_args *args, struct rows_told *told)
 	if (args->pa_json) {
 		tree = jout_alloc();
 		perf_json_head(tree, &args->pa_setup);
-		told->ro_array = jout_array(tree, "rows");
+		done->ro_array = jout_array(tree, "rows");
 	} else {
 		perf_table_head(&args->pa_setup);
 	}
-	rc = rows_walk(args, &row, row_run, told);
+	rc = rows_walk(args, &row, row_run, done);
 	if (rc == 0 && args->pa_json)
 		(void)jout_print(tree, stdout);
-	else if (args->pa_setup.pu_far != NULL && told->ro_nr > 0)
-		verdicts_print(told);
+	else if (args->pa_setup.pu_far != NULL && done->ro_nr > 0)
+		verdicts_print(done);
 	else if (rc == 0)
-		busy_print(told);
+		busy_print(done);
 	if (tree != NULL)
 		jout_free(tree);
 	if (rc == 0 && args->pa_report != NULL)
-		(void)perf_report_write(args->pa_report, told->ro_rows,
-					told->ro_nr, args->pa_fail);
+		(void)perf_report_write(args->pa_report, done->ro_rows,
+					done->ro_nr, args->pa_fail);
 }
 
-static void rows_far(struct perf_args *args, struct rows_told *told)
+static void rows_far(struct perf_args *args, struct rows_done *done)
 {
 	static struct perf_far far;
 	char                   beside[M0_NET_LNET_XEP_ADDR_LEN];
@@ -229,27 +229,27 @@ static void rows_far(struct perf_args *args, struct rows_told *told)
 		args->pa_setup.pu_far = &far;
 		args->pa_setup.pu_addrs[PERF_A] = perf_addr_beside(
 			beside, tool_node_addr(&far.pfa_port.tpo_node));
-		rows_tell(args, told);
+		rows_report(args, done);
 	}
 	perf_far_close(&far);
 }
 
 void perf_rows_run(struct perf_args *args)
 {
-	struct rows_told told = { .ro_nr = 0 };
+	struct rows_done done = { .ro_nr = 0 };
 	struct perf_row  row;
 
 	if (limits_check(args) != 0 ||
 	    rows_walk(args, &row, row_check, NULL) != 0)
 		return;
-	M0_ALLOC_ARR(told.ro_rows, ROWS_MAX);
-	M0_ALLOC_ARR(told.ro_verdicts, ROWS_MAX);
-	if (told.ro_rows == NULL || told.ro_verdicts == NULL)
+	M0_ALLOC_ARR(done.ro_rows, ROWS_MAX);
+	M0_ALLOC_ARR(done.ro_verdicts, ROWS_MAX);
+	if (done.ro_rows == NULL || done.ro_verdicts == NULL)
 		tool_fail_set(args->pa_fail, TOOL_FAILED, "no memory");
 	else if (args->pa_server != NULL)
-		rows_far(args, &told);
+		rows_far(args, &done);
 	else
-		rows_tell(args, &told);
-	m0_free(told.ro_rows);
-	m0_free(told.ro_verdicts);
+		rows_report(args, &done);
+	m0_free(done.ro_rows);
+	m0_free(done.ro_verdicts);
 }

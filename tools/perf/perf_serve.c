@@ -4,7 +4,7 @@
 #include "perf_server.h"
 #include "../base/stop.h"
 
-static void server_tell(struct perf_server *server, struct m0_net_end_point *to,
+static void server_send(struct perf_server *server, struct m0_net_end_point *to,
 			struct perf_msg *msg, const char *text)
 {
 	uint8_t bytes[PERF_MSG_HEAD_BYTES + PERF_TEXT_MAX];
@@ -78,7 +78,7 @@ static void client_begin(struct perf_server *server, const struct tool_ask *ask,
 	m0_mutex_unlock(&port->tpo_lock);
 	server->psv_conv = msg->psg_conv;
 	server->psv_start = m0_time_now();
-	server->psv_heard = server->psv_start;
+	server->psv_received = server->psv_start;
 	server->psv_rows_nr = 0;
 }
 
@@ -87,9 +87,10 @@ static const char *client_look(struct perf_server *server, char *text,
 			       size_t size)
 {
 	struct tool_port *port = &server->psv_door.tdo_port;
-	m0_time_t limit = m0_time_add(server->psv_heard, port->tpo_timeout_ns);
-	int       failed = tool_node_failed(&port->tpo_node);
-	int       lost;
+	m0_time_t         limit =
+		m0_time_add(server->psv_received, port->tpo_timeout_ns);
+	int failed = tool_node_failed(&port->tpo_node);
+	int lost;
 
 	m0_mutex_lock(&port->tpo_lock);
 	lost = server->psv_lost;
@@ -127,7 +128,7 @@ static void client_alive(struct perf_server *server)
 		msg.psg_status = -EIO;
 		msg.psg_row = guest->pgu_nr;
 	}
-	server_tell(server, server->psv_from, &msg, fail.tf_text);
+	server_send(server, server->psv_from, &msg, fail.tf_text);
 }
 
 /* ------------------------------------------------------------- questions -- */
@@ -163,7 +164,7 @@ static void hello_answer(struct perf_server *server, const struct tool_ask *ask,
 	}
 	if (reply.psg_status == 0 && setup->pu_spin_ns > 0)
 		reply.psg_flags = PERF_FLAG_SPINS;
-	server_tell(server, ask->tak_from, &reply, why);
+	server_send(server, ask->tak_from, &reply, why);
 }
 
 static void row_answer(struct perf_server *server, const struct perf_msg *msg)
@@ -188,7 +189,7 @@ static void row_answer(struct perf_server *server, const struct perf_msg *msg)
 		if (reply.psg_status == 0)
 			++server->psv_rows_nr;
 	}
-	server_tell(server, server->psv_from, &reply,
+	server_send(server, server->psv_from, &reply,
 		    reply.psg_status == 0 ? perf_guest_addr(guest)
 					  : fail.tf_text);
 }
@@ -222,13 +223,13 @@ static void look_answer(struct perf_server *server, const struct perf_msg *msg)
 		reply.psg_queued_nr = look.pk_queued_nr;
 		reply.psg_recv_nr = look.pk_recv_nr;
 	}
-	server_tell(server, server->psv_from, &reply, fail.tf_text);
+	server_send(server, server->psv_from, &reply, fail.tf_text);
 }
 
 static void client_answer(struct perf_server    *server,
 			  const struct perf_msg *msg)
 {
-	server->psv_heard = m0_time_now();
+	server->psv_received = m0_time_now();
 	switch (msg->psg_type) {
 	case PERF_ROW:
 		row_answer(server, msg);
@@ -258,7 +259,7 @@ static void ask_answer(struct perf_server *server, const struct tool_ask *ask)
 		msg = (struct perf_msg){ .psg_type = PERF_HELLO_REPLY,
 					 .psg_status = -EPROTONOSUPPORT,
 					 .psg_conv = 1 };
-		server_tell(server, ask->tak_from, &msg, "");
+		server_send(server, ask->tak_from, &msg, "");
 	} else if (msg.psg_type == PERF_HELLO) {
 		hello_answer(server, ask, &msg);
 	} else if (ask->tak_from == server->psv_from &&
@@ -301,7 +302,7 @@ void perf_server_dismiss(struct perf_server *server)
 
 	if (server->psv_from == NULL)
 		return;
-	server_tell(server, server->psv_from, &msg, "the server was stopped");
+	server_send(server, server->psv_from, &msg, "the server was stopped");
 	tool_port_drain(&server->psv_door.tdo_port, PERF_BYE_NS);
 	client_end(server, "we were stopped");
 }

@@ -24,7 +24,7 @@ struct perf_server {
 	int                      psv_lost;
 	uint64_t                 psv_conv;
 	m0_time_t                psv_start;
-	m0_time_t                psv_heard;
+	m0_time_t                psv_received;
 	uint32_t                 psv_rows_nr;
 	struct perf_guest        psv_guest;
 	uint64_t                 psv_served_nr;
