@@ -304,7 +304,7 @@ static void op_fails(struct m0_serve *srv, struct m0_serve_op *op, int rc)
 	};
 
 	--op->vop_owed_nr;
-	m0_serve__tell(srv, &rep);
+	m0_serve__report(srv, &rep);
 	m0_serve__op_done(srv, op, false);
 }
 
@@ -431,7 +431,7 @@ static int barrier_do(struct m0_serve *srv)
 	struct m0_shared_report rep = { .shp_kind = M0_SHARED_PASSED,
 					.shp_nr = srv->srv_req.srq_nr };
 
-	m0_serve__tell(srv, &rep);
+	m0_serve__report(srv, &rep);
 	return 0;
 }
 
@@ -459,7 +459,7 @@ static void control_answer(struct m0_serve *srv, uint32_t nr, uint32_t nr_gen,
 	memcpy(m0_shared_control(&srv->srv_side, nr), answer,
 	       min_check(sizeof *answer,
 			 (size_t)srv->srv_cfg.svg_shared.shc_control_bytes));
-	m0_serve__tell(srv, &rep);
+	m0_serve__report(srv, &rep);
 }
 
 static void probed(struct m0_front_relay        *relay,
@@ -581,7 +581,7 @@ static int resource_do(struct m0_serve *srv)
 	}
 	rep.shp_result.srt_status = rc;
 	rep.shp_result.srt_opcode = (uint32_t)req->srq_opcode;
-	m0_serve__tell(srv, &rep);
+	m0_serve__report(srv, &rep);
 	return 0;
 }
 

@@ -28,7 +28,7 @@ int m0_serve__eq_add(struct m0_serve *srv, uint32_t nr,
 	if (!veq->veq_is_made) {
 		m0_lnet_eq_init(&veq->veq_eq, srv->srv_lnet, &m0_serve__event,
 				0);
-		m0_lnet_eq_told_set(&veq->veq_eq, &m0_serve__told);
+		m0_lnet_eq_told_set(&veq->veq_eq, &m0_serve__batch_end);
 		veq->veq_serve = srv;
 		veq->veq_nr = nr;
 		veq->veq_is_made = true;

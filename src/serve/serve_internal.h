@@ -146,21 +146,22 @@ int m0_serve__eq_del(struct m0_serve *srv, uint32_t nr);
  * @retval -EPROTO */
 int m0_serve__eqs_taken(struct m0_serve *srv);
 
-/* -- serve_tell.c ---------------------------------------------------------- */
+/* -- serve_report.c -------------------------------------------------------- */
 
 /** Puts a report for which an entry is reserved. */
-void m0_serve__tell(struct m0_serve *srv, const struct m0_shared_report *rep);
+void m0_serve__report(struct m0_serve *srv, const struct m0_shared_report *rep);
 void m0_serve__me_gone(struct m0_serve *srv, uint32_t nr,
 		       struct m0_serve_me *me);
 /** The end of an MD that the node has not taken. */
 void m0_serve__md_refuse(struct m0_serve *srv, const struct m0_serve_md *md,
 			 int status);
 /** The operation has no more events. */
-void m0_serve__op_done(struct m0_serve *srv, struct m0_serve_op *op, bool tell);
+void m0_serve__op_done(struct m0_serve *srv, struct m0_serve_op *op,
+		       bool with_report);
 /** The callback of all queues. */
 void m0_serve__event(struct m0_lnet_eq *eq, const struct m0_lnet_event *ev);
 /** eq_told of all queues. */
-void m0_serve__told(struct m0_lnet_eq *eq);
+void m0_serve__batch_end(struct m0_lnet_eq *eq);
 
 /* -- serve_tm.c ------------------------------------------------------------ */
 

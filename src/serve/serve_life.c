@@ -215,7 +215,7 @@ static int eqs_init(struct m0_serve *srv)
 	m0_lnet_eq_init(&srv->srv_all, srv->srv_lnet, &all_event, 0);
 	m0_lnet_eq_init(&srv->srv_quiet->veq_eq, srv->srv_lnet,
 			&m0_serve__event, 0);
-	m0_lnet_eq_told_set(&srv->srv_quiet->veq_eq, &m0_serve__told);
+	m0_lnet_eq_told_set(&srv->srv_quiet->veq_eq, &m0_serve__batch_end);
 	srv->srv_quiet->veq_serve = srv;
 	srv->srv_quiet->veq_is_made = true;
 	srv->srv_quiet->veq_is_used = true;

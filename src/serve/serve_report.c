@@ -5,7 +5,7 @@
  */
 #include "serve/serve_internal.h"
 
-void m0_serve__tell(struct m0_serve *srv, const struct m0_shared_report *rep)
+void m0_serve__report(struct m0_serve *srv, const struct m0_shared_report *rep)
 {
 	if (srv->srv_state != M0_SERVE_OPEN || srv->srv_why.shy_field != NULL)
 		return;
@@ -31,7 +31,7 @@ void m0_serve__me_gone(struct m0_serve *srv, uint32_t nr,
 
 	m0_serve__me_unhold(srv, me);
 	me->vme_gen = 0;
-	m0_serve__tell(srv, &rep);
+	m0_serve__report(srv, &rep);
 }
 
 static void md_names(struct m0_shared_report *rep, const struct m0_serve_md *md)
@@ -56,7 +56,7 @@ void m0_serve__md_refuse(struct m0_serve *srv, const struct m0_serve_md *md,
 
 	M0_PRE(status < 0);
 	md_names(&rep, md);
-	m0_serve__tell(srv, &rep);
+	m0_serve__report(srv, &rep);
 }
 
 /* Takes the operation from the list of its MD. */
@@ -69,7 +69,8 @@ static void op_remove(struct m0_serve_op *op)
 	*at = op->vop_next;
 }
 
-void m0_serve__op_done(struct m0_serve *srv, struct m0_serve_op *op, bool tell)
+void m0_serve__op_done(struct m0_serve *srv, struct m0_serve_op *op,
+		       bool with_report)
 {
 	struct m0_shared_report rep = { .shp_kind = M0_SHARED_DONE,
 					.shp_nr = op->vop_nr,
@@ -77,10 +78,10 @@ void m0_serve__op_done(struct m0_serve *srv, struct m0_serve_op *op, bool tell)
 
 	if (op->vop_md != NULL)
 		op_remove(op);
-	if (tell) {
+	if (with_report) {
 		M0_PRE(op->vop_owed_nr > 0);
 		--op->vop_owed_nr;
-		m0_serve__tell(srv, &rep);
+		m0_serve__report(srv, &rep);
 	}
 	forgive(srv, op->vop_owed_nr);
 	op->vop_owed_nr = 0;
@@ -113,7 +114,7 @@ static void op_event(struct m0_serve *srv, const struct m0_serve_md *md,
 			  (is_send && ev->ev_status != 0) || ev->ev_unlinked;
 	event_copy(&rep, ev, md);
 	--op->vop_owed_nr;
-	m0_serve__tell(srv, &rep);
+	m0_serve__report(srv, &rep);
 	if (rep.shp_is_last)
 		m0_serve__op_done(srv, op, false);
 }
@@ -146,13 +147,14 @@ static void incoming_event(struct m0_serve *srv, struct m0_serve_md *md,
 	m0_shared_incoming_commit(&srv->srv_side);
 }
 
-static void md_ended(struct m0_serve *srv, struct m0_serve_md *md, bool is_told)
+static void md_ended(struct m0_serve *srv, struct m0_serve_md *md,
+		     bool is_reported)
 {
 	struct m0_serve_me *me = NULL;
 
 	while (md->vmd_ops != NULL)
 		m0_serve__op_done(srv, md->vmd_ops, true);
-	if (!is_told)
+	if (!is_reported)
 		forgive(srv, 1);
 	if (md->vmd_me != M0_RING_NR_NONE)
 		me = m0_serve__me(srv, md->vmd_me);
@@ -181,7 +183,7 @@ void m0_serve__event(struct m0_lnet_eq *eq, const struct m0_lnet_event *ev)
 	if (is_unlink) {
 		event_copy(&rep, ev, md);
 		rep.shp_event.rev_type = M0_LNET_EV_UNLINK;
-		m0_serve__tell(srv, &rep);
+		m0_serve__report(srv, &rep);
 	} else if (is_incoming(ev)) {
 		incoming_event(srv, md, ev);
 	} else {
@@ -191,7 +193,7 @@ void m0_serve__event(struct m0_lnet_eq *eq, const struct m0_lnet_event *ev)
 		md_ended(srv, md, is_unlink);
 }
 
-void m0_serve__told(struct m0_lnet_eq *eq)
+void m0_serve__batch_end(struct m0_lnet_eq *eq)
 {
 	struct m0_serve_eq *veq = container_of(eq, struct m0_serve_eq, veq_eq);
 	struct m0_serve    *srv = veq->veq_serve;
