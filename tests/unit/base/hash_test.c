@@ -121,6 +121,36 @@ static void keys_of_other_lengths_are_others(void **state)
 		m0_hash_del(&hash, &things[i].th_link);
 }
 
+/* m0_hash_find64() finds what m0_hash_find() finds: in a table that is empty, kept or
+ * large, with keys that are there, were there, or differ from one in a bit. */
+static void lookup_by_number_is_that_of_its_bytes(void **state)
+{
+	unsigned i;
+	unsigned nr;
+
+	(void)state;
+	assert_null(m0_hash_find64(&hash, 0));
+	assert_int_equal(m0_hash_keep(&hash), 0);
+	assert_null(m0_hash_find64(&hash, 0));
+	for (nr = 0; nr < 1000; ++nr)
+		assert_int_equal(add(&things[nr],
+				     (uint64_t)nr * 0x9e3779b97f4a7c15ULL),
+				 0);
+	for (i = 0; i < nr; ++i)
+		assert_ptr_equal(m0_hash_find64(&hash, things[i].th_key),
+				 &things[i].th_link);
+	/* Keys that differ from one of the table in one bit each. */
+	for (i = 0; i < 64; ++i)
+		assert_ptr_equal(m0_hash_find64(&hash,
+						UINT64_C(1) << i ^
+							things[1].th_key),
+				 find(UINT64_C(1) << i ^ things[1].th_key));
+	for (i = 0; i < nr; ++i) {
+		m0_hash_del(&hash, &things[i].th_link);
+		assert_null(m0_hash_find64(&hash, things[i].th_key));
+	}
+}
+
 /* Iteration goes in the order of adding; the keeper is not seen, wherever it
  * stands. */
 static void iteration_is_in_order_of_adding(void **state)
@@ -254,6 +284,7 @@ int main(void)
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 		CASE(entry_added_is_found_until_deleted),
 		CASE(keys_of_other_lengths_are_others),
+		CASE(lookup_by_number_is_that_of_its_bytes),
 		CASE(iteration_is_in_order_of_adding),
 		CASE(kept_table_allocates_once),
 		CASE(entry_replaced_is_in_its_place),
