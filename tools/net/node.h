@@ -17,7 +17,7 @@ struct tool_node {
 	struct m0_net_transfer_mc tn_tm;
 	struct m0_mutex           tn_mutex;
 	struct m0_cond            tn_cond;
-	/** Last state heard of, and the status that came with it. */
+	/** Last state that was reported, and its status. */
 	enum m0_net_tm_state tn_state;
 	int                  tn_rc;
 	/** ERROR events: messages that came and found no buffer. */

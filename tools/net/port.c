@@ -429,7 +429,7 @@ void tool_port_wait(struct tool_port *port)
 	now = m0_time_now();
 	if (now >= silence_limit(port))
 		tool_port_fail(port, -ETIMEDOUT,
-			       "nothing was heard of the other side for %g s",
+			       "nothing came from the other side for %g s",
 			       (double)port->tpo_timeout_ns / 1e9);
 	else if (now >= moved_limit(port))
 		tool_port_fail(port, -ETIME,

@@ -155,12 +155,12 @@ static void names_report(const struct rm_job *job)
 {
 	const struct obj_client *client = job->rj_client;
 	const struct rm_name    *name;
-	unsigned                 told = 0;
+	unsigned                 printed = 0;
 
 	for (name = job->rj_names; name != NULL; name = name->rn_next) {
 		struct tool_fail one = { .tf_exit = TOOL_OK };
 
-		if (name->rn_rc == 0 || told++ >= JOB_REPORTED_MAX)
+		if (name->rn_rc == 0 || printed++ >= JOB_REPORTED_MAX)
 			continue;
 		(void)obj_fail_note(&one, "object", name->rn_text, name->rn_rc);
 		(void)tool_fail_print(&one, client->oc_args->oa_program);

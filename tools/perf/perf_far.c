@@ -226,7 +226,7 @@ void perf_far_tick(struct perf_run *run)
 		tool_port_fail(port, -EINTR, "interrupted");
 	if (m0_time_now() > port->tpo_received + port->tpo_timeout_ns)
 		tool_port_fail(port, -ETIMEDOUT,
-			       "nothing was heard of the server at %s for %g s",
+			       "nothing came from the server at %s for %g s",
 			       far->pfa_addr,
 			       (double)port->tpo_timeout_ns / 1e9);
 	bad = far_is_bad(far) || port->tpo_rc != 0;

@@ -103,7 +103,7 @@ static const char *client_look(struct perf_server *server, char *text,
 			 "the client cannot be reached any more: %s",
 			 tool_errtext(lost));
 	else if (m0_time_now() >= limit)
-		snprintf(text, size, "nothing was heard of it for %g s",
+		snprintf(text, size, "nothing came from it for %g s",
 			 (double)port->tpo_timeout_ns / 1e9);
 	else
 		return NULL;

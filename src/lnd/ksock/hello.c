@@ -274,7 +274,7 @@ static int accept_open(struct m0_sock_conn *conn, struct m0_sock__peer *peer,
 {
 	M0_PRE_EX(m0_sock__conn_invariant(conn));
 	if (!hello_put(conn, hello->sh_version, &peer->sp_nid, conn->cn_ctype))
-		return wrong(conn, -EPROTO, "its version cannot tell our NID");
+		return wrong(conn, -EPROTO, "its version cannot carry our NID");
 	--conn->cn_sock->sk_accepting_nr;
 	m0_list_del(&conn->cn_link);
 	peer->sp_incarnation = hello->sh_src_incarnation;
