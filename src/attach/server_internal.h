@@ -21,7 +21,7 @@ struct m0_attach__map {
 	struct m0_attach__map *amp_next;
 };
 
-/** A process. Belongs to the server's thread, but for what says otherwise. */
+/** A process. Belongs to the server's thread, except the fields marked otherwise. */
 struct m0_attach__proc {
 	struct m0_attach_server *apr_server;
 	/** Written with asv_lock held. */

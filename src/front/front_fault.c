@@ -34,7 +34,7 @@ static int number_check(const char *name, uint64_t val, uint64_t max, char *why)
 					name, val, max);
 }
 
-/* Does it say which messages are hit? */
+/* Checks the fields that choose which messages the rule hits. */
 static int choice_check(const struct m0_lnet_fault_attr *attr, char *why)
 {
 	int rc;
@@ -60,7 +60,7 @@ static int choice_check(const struct m0_lnet_fault_attr *attr, char *why)
 	return 0;
 }
 
-/* Does it say how, as its kind wants it, and nothing that this has not? */
+/* Checks that the fields of the rule's kind are set, and no others. */
 static int kind_check(const struct m0_lnet_fault_attr *attr, char *why)
 {
 	bool delay = attr->lfa_kind == M0_LNET_FAULT_DELAY;

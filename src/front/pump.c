@@ -272,7 +272,7 @@ void m0_pump_end(struct m0_lnet *lnet)
 	m0_front__wake(lnet);
 }
 
-/* A strand that spins has said that it sleeps, and would not see a death. */
+/* A strand that spins has set its sleep word, and would not see a death. */
 void m0_pump_wake(struct m0_lnet *lnet)
 {
 	M0_PRE(lnet->fro_pump != NULL &&

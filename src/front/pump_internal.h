@@ -20,7 +20,7 @@ enum {
 	M0_PUMP_BLOCK_MAX = 1 << 26
 };
 
-/* A generation of 0 says that nothing of this number is on the other side. */
+/* A generation of 0 means that nothing of this number is on the other side. */
 
 struct m0_pump_md {
 	uint32_t pmd_gen;

@@ -173,7 +173,7 @@ static bool has_passed(m0_time_t next)
 	       next <= m0_time_now();
 }
 
-/* The descriptor says what a poll would find. */
+/* Sets the descriptor to what a poll would find. */
 static void fd_update(struct m0_net_kit_machine *m)
 {
 	m0_time_t next = M0_TIME_NEVER;

@@ -96,7 +96,7 @@ static int segs_fill(struct m0_node *node, struct m0_node_md *nmd,
 	return 0;
 }
 
-/* NULL: its memory is not there, and its end says so. */
+/* NULL: its memory is not there, and its last event has the error. */
 static struct m0_lnet_md *md_fill(struct m0_node *node, uint32_t nr,
 				  uint32_t gen)
 {
@@ -227,7 +227,7 @@ static void get_do(struct m0_node *node, const struct m0_ring_entry *entry)
 	m0_lnet_engine_get(node->nod_engine, op_fill(node, entry->rqe_nr));
 }
 
-/* Binds the MD of the operation. NULL: its end says why. */
+/* Binds the MD of the operation. NULL: its last event has the error. */
 static struct m0_lnet_msg *bound_fill(struct m0_node             *node,
 				      const struct m0_ring_entry *entry)
 {

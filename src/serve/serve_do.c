@@ -73,7 +73,7 @@ static int me_attach_do(struct m0_serve *srv)
 	if (rc == 0)
 		rc = m0_lnet_me_attach(srv->srv_lnet, &attr, &me->vme_handle);
 	if (rc != 0) {
-		/* ME_GONE has no status: that of its MDs says why. */
+		/* ME_GONE has no status: the events of its MDs have it. */
 		me->vme_gone_rc = rc;
 		m0_serve__me_gone(srv, req->srq_nr, me);
 	}
@@ -102,7 +102,7 @@ static int me_unlink_do(struct m0_serve *srv)
 	struct m0_shared_request *req = &srv->srv_req;
 	struct m0_serve_me       *me = me_find(srv, req->srq_nr, req->srq_gen);
 
-	/* With an error it has ended with its MD, whose event says so. */
+	/* With an error it has ended with its MD, whose event has the error. */
 	if (me != NULL && m0_lnet_me_unlink(srv->srv_lnet, me->vme_handle) == 0)
 		m0_serve__me_gone(srv, req->srq_nr, me);
 	return 0;
@@ -283,7 +283,7 @@ static void op_on_md(struct m0_serve_op *op, struct m0_serve_md *md)
 	md->vmd_ops = op;
 }
 
-/* The operation has not begun: its SEND says why. */
+/* The operation has not begun: its SEND event has the error. */
 static void op_fails(struct m0_serve *srv, struct m0_serve_op *op, int rc)
 {
 	const struct m0_ring_op *record = &srv->srv_req.srq_op;

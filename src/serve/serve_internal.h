@@ -12,7 +12,7 @@ enum {
 	M0_SERVE_SEGS_NR = 4
 };
 
-/* A generation of 0 says that the number is not in use. */
+/* A generation of 0 means that the number is not in use. */
 
 /** Count of an ME in the table of its portal. */
 enum m0_serve_hold {
