@@ -8,7 +8,7 @@
 
 #include "lnd/ksock/sock_internal.h"
 
-/* -- what we say ----------------------------------------------------------- */
+/* -- messages that we send ------------------------------------------------- */
 
 /** Our own version on an interface, if nothing is known of the peer. */
 static uint32_t own_version(const struct m0_sock__ni *ni)
@@ -17,7 +17,7 @@ static uint32_t own_version(const struct m0_sock__ni *ni)
 							 : M0_SOCK_V4;
 }
 
-/** Appends a HELLO to the connection's own words. False: cannot be said. */
+/** Appends a HELLO to the connection's own bytes. False: its version has no such NID. */
 static bool hello_put(struct m0_sock_conn *conn, uint32_t version,
 		      const struct m0_lnet_nid *to, uint32_t ctype)
 {

@@ -495,7 +495,7 @@ void m0_sock__peer_work(struct m0_sock__peer *peer)
 	sock->sk_pending = true;
 }
 
-/** Connects for what waits or, if there is no hope now, ends it. */
+/** Connects for messages that wait or, if no connection is possible now, ends them. */
 static void peer_dial(struct m0_sock__peer *peer)
 {
 	int rc;

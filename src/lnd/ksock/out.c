@@ -125,7 +125,7 @@ static void unqueue(struct m0_sock_conn *conn, struct m0_lnd_tx *tx)
 	if (tx->ltx_word[0] == 0)
 		return;
 	(void)m0_sock__frame_decode(&frame, false, tx->ltx_head);
-	/* If there is no room for it, the peer will miss it and say so. */
+	/* If there is no room for it, the peer will miss it and report that. */
 	if (frame.sfr_cookie[1] != 0)
 		(void)m0_sock__peer_owe(conn->cn_peer, frame.sfr_cookie[1]);
 }

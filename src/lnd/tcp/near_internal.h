@@ -70,7 +70,7 @@ struct m0_near {
 	pid_t nea_pid;
 	/** Offers may be made of, or copied from, the address space. */
 	bool nea_can_copy;
-	/** This side has said that it sleeps. */
+	/** This side has set its sleep word. */
 	bool nea_sleeps;
 	/** Something leaves, or is done, when the peer has taken it: enum m0_pipe_want. */
 	unsigned nea_waits;

@@ -193,7 +193,7 @@ struct m0_tcp_stream {
 	bool tcs_in_paused;
 	/** Epoll does not watch it: the last stream alone. */
 	bool tcs_unwatched;
-	/** The kernel takes no bytes until it says so. */
+	/** The kernel takes no bytes until it reports space. */
 	bool tcs_out_full;
 	/** Reads in a row that brought little, with nothing written since. */
 	uint8_t tcs_little_nr;

@@ -556,7 +556,7 @@ static void hot_set(struct m0_tcp_io *io, struct m0_tcp_stream *stream)
 	io->tci_misses_nr = 0;
 }
 
-/* A short read has emptied a socket, unless its end is near; a pipe says what it has. */
+/* A short read has emptied a socket, unless its end is near; a pipe has a count. */
 static bool may_have_more(const struct m0_tcp_stream *stream, bool is_short)
 {
 	M0_PRE_EX(m0_tcp__stream_invariant(stream));

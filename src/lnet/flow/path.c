@@ -264,7 +264,7 @@ static __attribute__((__cold__, __noinline__)) int not_reached(
 	char                      nid[M0_LNET_NIDSTR_SIZE];
 	char                      why[512];
 
-	/* Without routes the status says all. */
+	/* Without routes the status suffices. */
 	if (m0_lnet__far_find(eng, net) == NULL ||
 	    eng->le_now < all->lrs_log_at)
 		return -EHOSTUNREACH;

@@ -363,7 +363,7 @@ static int ack_in(const struct coming *in)
 	take(in, msg, 0);
 	ev = response_take(in, msg);
 	ev->ev_match_bits = in->cmi_hdr.lhd_match_bits;
-	/* Not more than was sent, whatever the peer says. */
+	/* Not more than was sent, whatever the peer's header has. */
 	ev->ev_mlength = min64u(in->cmi_hdr.lhd_length, msg->msg_rlength);
 	m0_lnet__response_end(msg, msg->msg_event[1]);
 	return 0;

@@ -155,7 +155,7 @@ static enum progress piece_take(struct xlnet_buf *xb, uint32_t nr)
 	return progress(xb);
 }
 
-/* Does the initiator say that each piece has arrived? */
+/* Returns true if this is the confirmation that each piece has arrived. */
 static bool is_confirmation(const struct xlnet_buf     *xb,
 			    const struct m0_lnet_event *ev)
 {

@@ -319,7 +319,7 @@ static int passive_lost(const struct m0_net_kit_desc *desc, int rc)
 	return rc;
 }
 
-/* May the active machine have this buffer, whatever its descriptor says? */
+/* Returns true if the active TM may use this buffer, whatever its descriptor has. */
 static int passive_check(const struct m0_net_kit_buf  *kb,
 			 const struct m0_net_kit_buf  *passive,
 			 const struct m0_net_kit_desc *desc)

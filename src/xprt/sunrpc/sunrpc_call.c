@@ -157,7 +157,7 @@ static bool desc_take(struct sr_call *call, const struct m0_net_kit_buf *kb,
 	sd->sd_qtype = desc->nks_qtype;
 	if (call->sca_head.sch_proc == SR_PUT) {
 		sd->sd_total = call->sca_total;
-		/* Too much is said, not sent. */
+		/* A payload that is too large is announced, not sent. */
 		if (call->sca_total > desc->nks_size)
 			call->sca_size = 0;
 	} else {

@@ -122,7 +122,7 @@ static void sink_release(struct sr_in *in, struct m0_net_kit_buf *kb)
 	m0_sunrpc__release(in->sri_machine);
 }
 
-/* Memory grows with what has come, not with what was said would come. */
+/* Memory grows with the bytes that have come, not with the announced length. */
 static bool memory_have(struct sr_conn *conn, uint32_t nr, m0_time_t now)
 {
 	struct sr_in *in = &conn->sc_in;
