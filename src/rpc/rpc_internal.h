@@ -206,7 +206,7 @@ static inline struct m0_rpc__target *m0_rpc__came_target(
 	return came->rca_target;
 }
 
-/** A stream has perhaps something to say. */
+/** Queues a stream that may have something to send. */
 static inline void m0_rpc__stream_ready(struct m0_rpc__stream *stream)
 {
 	if (!m0_list_link_is_in(&stream->rsy_ready_link))

@@ -517,7 +517,7 @@ int m0_rpc_bulk_store_reply(struct m0_rpc_bulk          *rb,
 	return offer(rb, request->ri_rmachine, &way, 1, NULL, to_desc);
 }
 
-/* May the buffer be moved as its descriptor says? */
+/* Returns true if the buffer may be moved in the direction of its descriptor. */
 static int desc_fits(const struct m0_rpc_bulk_buf      *rbuf,
 		     const struct m0_net_buf_desc_data *desc)
 {

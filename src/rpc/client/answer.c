@@ -91,7 +91,7 @@ static bool is_of_place(const struct m0_rpc__session *s,
 	       (target != NULL && target->trg_key.trk_ep == came->rca_ep);
 }
 
-/* The server's library says why not. */
+/* Handles a status of the server's library, which refuses the request. */
 static void refused(struct m0_rpc__machine *m, struct m0_rpc__came *came,
 		    struct m0_rpc__session *s)
 {

@@ -284,7 +284,7 @@ static enum m0_rpc_saction replay(const struct m0_rpc_sslot *slot,
 	return M0_RPC_SA_REPLAY;
 }
 
-/** Does as the table says. */
+/** Takes the action of the table. */
 static enum m0_rpc_saction apply(struct m0_rpc_sstream     *stream,
 				 const struct m0_rpc_srule *rule, uint64_t xid,
 				 void *body, struct m0_rpc_sanswer *ret)

@@ -145,7 +145,7 @@ static void raw_put(struct m0_rpc_item *item)
 		m0_ref_put(ref);
 		return;
 	}
-	/* The only one: there is nobody to agree with. */
+	/* The only thread: there is no race to decide. */
 	m0_atomic64_set(&ref->ref_cnt, 0);
 	raw_release(ref);
 }

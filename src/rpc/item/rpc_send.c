@@ -227,7 +227,7 @@ static void request_header(struct m0_rpc__machine *m, struct m0_rpc_item *item,
 	}
 }
 
-/* A note of a stream says what is to be said now. */
+/* Sets a note of a stream to the stream's current control message. */
 static void note_header(struct m0_rpc__machine *m, struct m0_rpc__note *note,
 			struct m0_rpc_wire_item *w)
 {

@@ -36,7 +36,7 @@ void m0_rpc__request_moved(struct m0_rpc__machine *m, struct m0_rpc_item *item,
 	struct m0_rpc__target *target = il->ril_target;
 
 	M0_PRE_EX(m0_rpc__is_here(m));
-	/* The first one, which comes late, says nothing of where to. */
+	/* The first request, which comes late, does not change the address. */
 	if (!(came->rca_item.rwi_flags & M0_RPC_WIRE_DUP) || target == NULL ||
 	    target->trg_key.trk_ep == came->rca_ep ||
 	    m0_rpc__came_target(m, came) == NULL)
