@@ -40,7 +40,7 @@ int stop_signal(void);
  */
 bool stop_out_waits(FILE *file, int fd);
 
-/** Text that is to be said as a whole, however long. */
+/** Text that is to be printed as a whole, however long. */
 struct stop_page {
 	FILE  *spg_file;
 	char  *spg_text;
@@ -63,7 +63,7 @@ int stop_page_say(struct stop_page *page, FILE *file, int fd);
  * that was dropped. Before stop_init(), it waits.
  */
 bool stop_lets_say(FILE *file);
-/** A failure, if something was not said. */
+/** A failure, if something could not be printed. */
 void stop_mute_check(struct tool_fail *fail);
 
 #endif /* M0_TOOLS_STOP_H */

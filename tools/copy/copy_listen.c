@@ -54,7 +54,7 @@ struct listener {
 	uint64_t                lis_done_nr;
 	uint64_t                lis_failed_nr;
 	bool                    lis_stopping;
-	/** Something was not said. */
+	/** Something could not be printed. */
 	bool lis_mute;
 };
 

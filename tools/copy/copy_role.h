@@ -141,7 +141,7 @@ struct copy_receiver {
 	bool cr_committed;
 	/** Ends a long reading back. */
 	bool cr_cancelled;
-	/** Our last word, once it was said, and when it was asked for last. */
+	/** Our END_REPLY, whether it was sent, and when END came last. */
 	struct copy_msg cr_last;
 	bool            cr_last_said;
 	m0_time_t       cr_last_asked;

@@ -254,7 +254,7 @@ static struct copy_msg block_msg(const struct send_slot *slot)
 	};
 }
 
-/* The slot is taken: what is said of it from now on is about this block. */
+/* The slot is taken: later messages with its id are about this block. */
 static void slot_take(struct send_slot *slot, uint64_t off)
 {
 	struct copy_sender *sender = slot->ss_sender;
@@ -432,7 +432,7 @@ static void send_all(struct copy_sender *sender)
 		tool_port_drain(port, COPY_BYE_NS);
 }
 
-/* A time at which something was said, unanswered since: is it long ago? */
+/* Returns true if a message of this time is to be resent, having no answer. */
 static bool is_due(const struct copy_sender *sender, m0_time_t said,
 		   m0_time_t now)
 {

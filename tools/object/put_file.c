@@ -375,7 +375,7 @@ static void ended_well(struct put_file *file, const struct obj_lane *lane,
 	}
 }
 
-/* The service knows the upload no more, or has not all of it: once more. */
+/* The service has dropped the upload, or lacks part of it: upload it once more. */
 static bool is_to_restart(const struct put_file *file,
 			  const struct obj_lane *lane)
 {

@@ -18,7 +18,7 @@ enum put_found {
 	PUT_FOUND_DIR,
 	/** Something else. */
 	PUT_FOUND_OTHER,
-	/** pwk_rc says why it cannot be read. */
+	/** pwk_rc has the error that prevents reading. */
 	PUT_FOUND_ERROR,
 	/** The rest of a directory cannot be read. */
 	PUT_FOUND_LESS

@@ -167,7 +167,7 @@ static void names_report(const struct rm_job *job)
 	}
 }
 
-/* One failure is said as it is; of several each, and how many they are. */
+/* Reports a single failure as the result; of several, each and their number. */
 static int failures_note(struct rm_job *job)
 {
 	struct tool_fail     *fail = job->rj_client->oc_fail;

@@ -104,7 +104,7 @@ struct perf_verdict;
 void perf_table_row(const struct perf_row     *row,
 		    const struct perf_verdict *verdict);
 /** Prints a sentence below the table that names the bound of a row. */
-/** A line that says that the host was busy. */
+/** Prints that the host was busy. */
 void perf_table_busy(const struct perf_row *row);
 void perf_table_verdict(const struct perf_row     *row,
 			const struct perf_verdict *verdict);

@@ -9,7 +9,7 @@ enum {
 
 /** How long the last word is waited for, ns. */
 #define BYE_NS M0_TIME_ONE_SECOND
-/** How long the server may take to say why a row failed, ns. */
+/** How long the server may take to report why a row failed, ns. */
 #define WHY_NS M0_TIME_ONE_SECOND
 
 /* ----------------------------------------------------------- receiving -- */

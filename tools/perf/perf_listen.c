@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
-/* A server: its door, its loop, what it says. */
+/* A server: its door, its loop, its output. */
 #include <poll.h>
 #include <sys/eventfd.h>
 
