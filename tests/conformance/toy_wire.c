@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
- * The wire of the toy: who is at which number, and what befalls packets on
- * their way, as the seed says.
+ * The wire of the toy: the TM at each number, and the faults of packets on their
+ * way, drawn from the seed.
  */
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
- * A stranger who has no good in mind with a server of this command:
+ * A hostile client of a server of this command:
  *
  *	PROGRAM NET PORT EP SEED NR
  *

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
- * To `colibri perf --listen`: noise, damaged messages, clients who begin and do
- * not end, rows of all kinds, which are begun and left, and nonsense for the
- * machines of those.
+ * Sends to `colibri perf --listen`: noise, damaged messages, handshakes of clients
+ * that do not end, rows of all kinds that are started and abandoned, and garbage for
+ * the TMs of those.
  */
 #include <stdio.h>
 

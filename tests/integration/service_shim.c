@@ -4,8 +4,8 @@
  * `colibri serve', of the memory of its clients, and of the end of
  * `colibri copy --listen'. Files in $SERVICE_SHIM_DIR choose them at any time:
  *
- *	create	who makes a file waits as long as it is there, and makes
- *		`creates'
+ *	create	a thread that makes a file waits as long as it is there, and
+ *		makes `creates'
  *	fsync	fsync() fails with EIO
  *	hang	fsync() waits as long as it is there, and makes `hangs'
  *	clock	holds seconds that the wall clock is ahead

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
- * Peers to whom the node connects, and who are not as they should be: silent,
- * unwilling, somebody else. In the simulator and on sockets.
+ * Peers that the node dials and that are not as they should be: silent, refusing,
+ * with another identity. In the simulator and on sockets.
  */
 #include <stdlib.h>
 

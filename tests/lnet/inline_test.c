@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
-/* Inline nodes in virtual time: who waits for one makes its progress. */
+/* Inline nodes in virtual time: a thread that waits for one makes its progress. */
 #include "lnet/node.h"
 #include "m0/lnet_run.h"
 

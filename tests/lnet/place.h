@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * Where a story with a strange peer happens: in the simulator, or on sockets of
- * the loopback device in real time. Two nodes are there: `pl_node`, to whom
- * things happen, and `pl_good`, who only wants to be answered meanwhile. The
- * strange peer is the test itself, by ends: connections that say any bytes.
+ * the loopback device in real time. There are two nodes: `pl_node`, which is under
+ * test, and `pl_good`, whose requests must be answered meanwhile. The strange peer
+ * is the test itself, by ends: connections that send any bytes.
  *
  * By IPv6, too: HELLO is of V4 then and headers are large, whatever version a
  * case asks for. On sockets there is one address, ::1: all strange peers come

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
-/* Matching: which MD takes a message, how much of it, and who must wait. */
+/* Matching: which MD takes a message, how much of it, and which messages wait. */
 #include "unit/lnet/story.h"
 
 #include "sim/sched/heap.h"

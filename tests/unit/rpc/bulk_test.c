@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Bulk of RPCs between two transfer machines of the in-memory transport: what
- * arrives, who owns what afterwards, and what becomes of lies. No machine of
- * the RPC layer is needed: bulk uses its transfer machine alone.
+ * arrives, the ownership afterwards, and the effect of false fields. No RPC
+ * machine is needed: bulk uses its transfer machine alone.
  */
 #include <setjmp.h>
 #include <stdarg.h>

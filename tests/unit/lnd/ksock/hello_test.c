@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
-/* Introductions, by who connects: 3.5 of the protocol. */
+/* Handshakes of a dialler: 3.5 of the protocol. */
 #include <stdio.h>
 
 #include "rig.h"

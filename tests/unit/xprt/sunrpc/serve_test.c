@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
- * Puts of two callers to one passive buffer: it is for one of them at a time,
- * whoever is slow. What messages are answered.
+ * Puts of two callers to one passive buffer: it serves one of them at a time, also
+ * if either is slow. Answers to messages.
  */
 #include "unit/xprt/sunrpc/rig.h"
 
