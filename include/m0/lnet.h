@@ -471,11 +471,12 @@ M0_EXTERN int m0_lnet_lazy_set(struct m0_lnet *lnet, uint32_t portal,
  * payload to and from it without a copy. The driver of net o2ib registers it with its
  * devices, once, which pins it; over TCP it may be left out; a process that uses the
  * node of another process needs it. The same memory may be registered several times.
+ * Attached, with lc_reattach_ns: while there is no daemon, the next one will have it.
  * @retval -EINVAL     `bytes` is 0.
  * @retval -ENOMEM
  * @retval -ENOSPC     too many regions.
  * @retval -EDQUOT     attached: more than the daemon maps of this process.
- * @retval -ESHUTDOWN  the node is being closed.
+ * @retval -ESHUTDOWN  the node is being closed; attached: its daemon has ended for good.
  */
 M0_EXTERN int m0_lnet_mem_register(struct m0_lnet *lnet, void *addr,
 				   size_t bytes);

@@ -43,6 +43,8 @@ struct m0_front_apart_ops {
 				uint64_t bytes);
 	/** Returns the `mem` of fao_region_take(). */
 	void *(*fao_region_of)(const struct m0_pump *pump, uint32_t nr);
+	/** When the attachment ends, or has ended, is another one looked for? Any thread. */
+	bool (*fao_comes_again)(const struct m0_pump *pump);
 	/** Can memory be handed over only if another process can map it? */
 	bool (*fao_is_far)(const struct m0_pump *pump);
 	/** Strand, in a call that was posted: asks for it, or for its end;
@@ -85,9 +87,11 @@ void m0_front__tm_result(struct m0_lnet *lnet, struct m0_front_tm *tm,
 /** Requests for a number that a new attachment does not have. tm_number.c.
  * @return 1; 0: it has all. @retval -ENOMEM */
 int m0_front__tm_again(struct m0_lnet *lnet, struct m0_front_tm **ret);
-/** The region with the least number above `after`; 0: none. front_mem.c. */
-uint32_t m0_front__mem_next(struct m0_lnet *lnet, uint32_t after, void **addr,
-			    uint64_t *bytes);
+/** A region that the attachment has not been given, which it is from now on; 0: none.
+ * front_mem.c. */
+uint32_t m0_front__mem_next(struct m0_lnet *lnet, void **addr, uint64_t *bytes);
+/** Is there one? fro_lock is held. */
+bool m0_front__mem_is_owed(const struct m0_lnet *lnet);
 /** Is the region registered? front_mem.c. */
 bool m0_front__mem_is_used(struct m0_lnet *lnet, uint32_t nr);
 /** Is there memory that was deregistered while the front was shut? fro_lock is held. */

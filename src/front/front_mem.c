@@ -15,6 +15,9 @@ enum {
 	SHADOW_SHIFT = 12
 };
 
+/** No attachment has it: it was registered while there was none. */
+#define NO_EPOCH UINT32_MAX
+
 /** The name by which the application deregisters a region. */
 struct mem_key {
 	void  *mek_addr;
@@ -28,7 +31,9 @@ struct front_mem {
 	/** In hmz_all. */
 	struct m0_list_link hmr_all;
 	/** Registrations less deregistrations. */
-	uint64_t             hmr_users_nr;
+	uint64_t hmr_users_nr;
+	/** Attached: the attachment that was given the memory, emb_epoch or NO_EPOCH. */
+	uint32_t             hmr_epoch;
 	struct m0_front_call hmr_add;
 	struct m0_front_call hmr_del;
 	/** Attached, and part of a region that is handed over: that region, and where in
@@ -198,6 +203,13 @@ static int region_name(struct m0_lnet *lnet, struct front_mem *mem)
 	return 0;
 }
 
+/* Will another attachment be given what is registered now? */
+static bool comes_again(const struct m0_lnet *lnet)
+{
+	return lnet->fro_pump != NULL &&
+	       lnet->fro_embed.emb_apart->fao_comes_again(lnet->fro_pump);
+}
+
 /* fro_lock is held. `mem` is new; posts it if *ret is it. */
 static int mem_use(struct m0_lnet *lnet, struct front_mem *mem,
 		   struct front_mem **ret)
@@ -206,8 +218,9 @@ static int mem_use(struct m0_lnet *lnet, struct front_mem *mem,
 	int                   rc;
 
 	M0_PRE(mem->hmr_users_nr == 1);
-	if (lnet->fro_shut)
+	if (lnet->fro_shut && !comes_again(lnet))
 		return -ESHUTDOWN;
+	mem->hmr_epoch = lnet->fro_shut ? NO_EPOCH : lnet->fro_embed.emb_epoch;
 	*ret = find(lnet, &mem->hmr_key);
 	if (*ret != NULL) {
 		++(*ret)->hmr_users_nr;
@@ -417,6 +430,10 @@ static int region_register(struct m0_lnet *lnet, struct front_mem *mem,
 		m0_front__call_unlock(lnet, &mem->hmr_add);
 		return 0;
 	}
+	if (rc == -ESHUTDOWN && comes_again(lnet)) {
+		m0_mutex_unlock(&lnet->fro_lock);
+		return 0;
+	}
 	region_undo(lnet, mem);
 	return rc;
 }
@@ -477,11 +494,12 @@ static int whole_try(struct m0_lnet *lnet, void *addr, size_t bytes)
 	if (mem == NULL)
 		return -ENOMEM;
 	m0_front__lock(lnet);
-	epoch = lnet->fro_embed.emb_epoch;
 	rc = mem_use(lnet, mem, &used);
+	epoch = mem->hmr_epoch;
 	if (used == mem && lnet->fro_pump != NULL) {
 		m0_mutex_unlock(&lnet->fro_lock);
-		return region_register(lnet, mem, epoch);
+		return epoch == NO_EPOCH ? 0
+					 : region_register(lnet, mem, epoch);
 	}
 	/* The process that shares the memory registered it with the node of the other
 	 * process. */
@@ -599,29 +617,43 @@ static struct front_mem *mem_of_all(struct m0_list_link *link)
 	return container_of(link, struct front_mem, hmr_all);
 }
 
-uint32_t m0_front__mem_next(struct m0_lnet *lnet, uint32_t after, void **addr,
-			    uint64_t *bytes)
+/* Memory that the present attachment was not given. fro_lock is held. */
+static struct front_mem *owed_find(const struct m0_lnet *lnet)
 {
-	const struct m0_lnd_mem *lme;
-	struct m0_list_link     *link;
-	uint32_t                 ret = 0;
+	struct m0_list_link *link;
+
+	M0_PRE_EX(m0_mutex_is_locked(&lnet->fro_lock));
+	m0_list_for_each(&lnet->fro_mems.hmz_all, link) {
+		struct front_mem *mem = mem_of_all(link);
+
+		if (!is_part(mem) && mem->hmr_users_nr > 0 &&
+		    mem->hmr_epoch != lnet->fro_embed.emb_epoch)
+			return mem;
+	}
+	return NULL;
+}
+
+uint32_t m0_front__mem_next(struct m0_lnet *lnet, void **addr, uint64_t *bytes)
+{
+	struct front_mem *mem;
+	uint32_t          ret = 0;
 
 	M0_PRE(lnet->fro_pump != NULL);
 	m0_front__lock(lnet);
-	m0_list_for_each(&lnet->fro_mems.hmz_all, link) {
-		const struct front_mem *mem = mem_of_all(link);
-
-		lme = &mem->hmr_mem.nmm_mem;
-		if (is_part(mem) || mem->hmr_users_nr == 0 ||
-		    lme->lme_region <= after ||
-		    (ret != 0 && lme->lme_region > ret))
-			continue;
-		ret = lme->lme_region;
-		*addr = lme->lme_addr;
-		*bytes = lme->lme_bytes;
+	mem = owed_find(lnet);
+	if (mem != NULL) {
+		mem->hmr_epoch = lnet->fro_embed.emb_epoch;
+		ret = mem->hmr_mem.nmm_mem.lme_region;
+		*addr = mem->hmr_mem.nmm_mem.lme_addr;
+		*bytes = mem->hmr_mem.nmm_mem.lme_bytes;
 	}
 	m0_mutex_unlock(&lnet->fro_lock);
 	return ret;
+}
+
+bool m0_front__mem_is_owed(const struct m0_lnet *lnet)
+{
+	return owed_find(lnet) != NULL;
 }
 
 bool m0_front__mem_is_used(struct m0_lnet *lnet, uint32_t nr)
@@ -704,8 +736,14 @@ void m0_lnet_mem_deregister(struct m0_lnet *lnet, void *addr, size_t bytes)
 	m0_front__lock(lnet);
 	mem = find(lnet, &key);
 	M0_PRE(mem != NULL && mem->hmr_users_nr > 0);
+	/* Nobody has heard of it. */
+	if (mem->hmr_epoch == NO_EPOCH && lnet->fro_shut && !is_part(mem)) {
+		region_undo(lnet, mem);
+		return;
+	}
 	/* A close deregisters what is left. */
-	if (--mem->hmr_users_nr > 0 || lnet->fro_shut) {
+	if (--mem->hmr_users_nr > 0 ||
+	    (lnet->fro_shut && mem->hmr_epoch != NO_EPOCH)) {
 		m0_mutex_unlock(&lnet->fro_lock);
 		return;
 	}

@@ -21,18 +21,18 @@ enum {
 
 /* --------------------------------------------------------- begin and end -- */
 
-static bool may_again(const struct m0_pump *pump)
+bool m0_pump__comes_again(const struct m0_pump *pump)
 {
 	return pump->pmp_lnet->fro_cfg.lc_reattach_ns > 0 &&
 	       pump->pmp_host->puh_again != NULL &&
-	       !pump->pmp_again.pag_gives_up &&
+	       !M0_FRONT_GET(pump->pmp_again.pag_gives_up) &&
 	       !M0_FRONT_GET(pump->pmp_lnet->fro_embed.emb_is_closing);
 }
 
 static void give_up(struct m0_pump *pump, const char *why)
 {
 	M0_PRE(!pump->pmp_again.pag_gives_up && why != NULL);
-	pump->pmp_again.pag_gives_up = true;
+	M0_FRONT_SET(pump->pmp_again.pag_gives_up, true);
 	m0_log(M0_LOG_ERROR,
 	       "the process does not attach to a node any more: %s", why);
 }
@@ -134,19 +134,18 @@ static int memory_renew(struct m0_pump *pump)
 	struct m0_lnet *lnet = pump->pmp_lnet;
 	void           *addr;
 	uint64_t        bytes;
-	uint32_t        nr =
-		m0_front__mem_next(lnet, pump->pmp_again.pag_nr, &addr, &bytes);
-	int rc;
+	uint32_t        nr;
+	int             rc;
 
-	if (nr == 0)
-		return 0;
 	if (!has_room(pump))
 		return 1;
+	nr = m0_front__mem_next(lnet, &addr, &bytes);
+	if (nr == 0)
+		return 0;
 	/* Without locks: it waits for the daemon. */
 	rc = m0_pump__is_far(pump)
 		     ? m0_pump__region_share(pump, nr, addr, bytes)
 		     : 0;
-	pump->pmp_again.pag_nr = nr;
 	/* Another thread has given it, or has given it up. */
 	if (rc != 0 && rc != -EEXIST)
 		return m0_front__mem_is_used(lnet, nr) ? rc : 1;
@@ -211,6 +210,7 @@ static void renew_end(struct m0_pump *pump)
 	struct m0_lnet *lnet = pump->pmp_lnet;
 	bool            closes;
 	bool            is_open;
+	bool            is_owed;
 
 	M0_PRE(pump->pmp_again.pag_renews != M0_PUMP_RENEWS_NOT);
 	/* Before anybody can use it, or register it again. */
@@ -219,13 +219,17 @@ static void renew_end(struct m0_pump *pump)
 	m0_mutex_lock(&lnet->fro_lock);
 	/* m0_lnet_close() has found the front shut, and does not ask for the end. */
 	closes = M0_FRONT_GET(lnet->fro_embed.emb_is_closing);
-	is_open = !closes && m0_pump__is_open(pump) &&
+	is_owed = m0_front__mem_is_owed(lnet);
+	is_open = !closes && m0_pump__is_open(pump) && !is_owed &&
 		  !m0_front__mem_is_left(lnet);
 	if (is_open) {
 		lnet->fro_shut = false;
 		lnet->fro_embed.emb_renews = false;
 		pump->pmp_again.pag_until = 0;
 		M0_FRONT_SET(pump->pmp_again.pag_renews, M0_PUMP_RENEWS_NOT);
+	} else if (is_owed) {
+		/* Memory that came meanwhile. */
+		M0_FRONT_SET(pump->pmp_again.pag_renews, M0_PUMP_RENEWS_MEMORY);
 	}
 	m0_mutex_unlock(&lnet->fro_lock);
 	if (closes && m0_pump__is_open(pump))
@@ -299,7 +303,7 @@ m0_time_t m0_pump__again(struct m0_pump *pump, m0_time_t now)
 		return pump->pmp_again.pag_renews == M0_PUMP_RENEWS_NOT
 			       ? M0_TIME_NEVER
 			       : renew_step(pump, now);
-	if (!may_again(pump) || !is_over(pump))
+	if (!m0_pump__comes_again(pump) || !is_over(pump))
 		return M0_TIME_NEVER;
 	return look(pump, now);
 }

@@ -12,7 +12,7 @@ static void again_begin(struct m0_pump *pump)
 	M0_PRE(!m0_pump__is_open(pump));
 	/* A daemon that breaks the rules is not looked for. */
 	if (pump->pmp_why.shy_field != NULL)
-		pump->pmp_again.pag_gives_up = true;
+		M0_FRONT_SET(pump->pmp_again.pag_gives_up, true);
 	pump->pmp_again.pag_at = 0;
 	m0_mutex_lock(&pump->pmp_lnet->fro_lock);
 	pump->pmp_lnet->fro_embed.emb_renews = false;

@@ -94,10 +94,10 @@ enum m0_pump_renews {
 struct m0_pump_again {
 	/** Atomic. The front is shut unless it is M0_PUMP_RENEWS_NOT. */
 	enum m0_pump_renews pag_renews;
-	/** The region or the portal that was renewed last; the error of a request. */
+	/** The portal that was renewed last; the error of a request. */
 	uint32_t pag_nr;
 	int      pag_rc;
-	/** No other daemon is looked for. */
+	/** Atomic: no other daemon is looked for. */
 	bool pag_gives_up;
 	/** Time of the next look, 0: it is not known; time between two; time of the last
 	 * one, 0: nobody looks; time of the last attachment. */
@@ -244,6 +244,8 @@ int m0_pump__lazy_send(struct m0_pump *pump, uint32_t portal, uint32_t bits);
 
 /** Attaches again, if that is wanted. The thread that steps. @return when to go on */
 m0_time_t m0_pump__again(struct m0_pump *pump, m0_time_t now);
+/** fao_comes_again. */
+bool m0_pump__comes_again(const struct m0_pump *pump);
 
 /* -- pump_nids.c ----------------------------------------------------------- */
 

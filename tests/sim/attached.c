@@ -472,6 +472,19 @@ static void again_check(struct proc *p)
 		tm_begin(p);
 }
 
+/* Takes other memory, whether there is a daemon or not. */
+static void memory_change(struct proc *p)
+{
+	void *mem = m0_alloc_aligned(MDS_NR * MD_BYTES, 12);
+
+	MUST(mem != NULL, "memory");
+	MUST(m0_lnet_mem_register(p->p_lnet, mem, MDS_NR * MD_BYTES) == 0,
+	     "register while there is no daemon");
+	m0_lnet_mem_deregister(p->p_lnet, p->p_mem, MDS_NR * MD_BYTES);
+	m0_free_aligned(p->p_mem, MDS_NR * MD_BYTES, 12);
+	p->p_mem = mem;
+}
+
 /* Each MD ends once, and each buffer. Processes that attach again live on. */
 static void daemon_crash(struct host *h)
 {
@@ -496,6 +509,8 @@ static void daemon_crash(struct host *h)
 		}
 		tm_end(p);
 		MUST(wait_ms(is_ended, p, BOUND_MS), "the end is noticed");
+		if (draw(2) == 0)
+			memory_change(p);
 	}
 	m0_sim_daemon_stop(h->h_daemon);
 	m0_lnet_close(h->h_lnet);

@@ -252,7 +252,7 @@ struct xlnet_node {
 	uint32_t xn_users_nr;
 	/** The transport opened it. */
 	bool xn_is_default;
-	/** Its daemon has ended, so memory is neither registered nor deregistered; closing
+	/** Its daemon has ended for good, so memory is neither registered nor deregistered; closing
 	 * the node deregisters what is left. Under m0_xlnet__lock. */
 	bool xn_has_no_memory;
 	/** For the node's thread: the TM that it visits; NULL: none. */

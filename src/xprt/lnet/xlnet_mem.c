@@ -54,7 +54,7 @@ static void span_leave(const struct xlnet_span *span, struct xlnet_node *end)
 					       span->xsp_bytes);
 }
 
-/* A node whose daemon has ended takes no memory, and does not keep others from it. */
+/* A node whose daemon has ended for good takes no memory, and does not keep others from it. */
 static int node_register(struct xlnet_node *node, const struct xlnet_span *span)
 {
 	int rc;

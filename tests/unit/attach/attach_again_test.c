@@ -292,25 +292,80 @@ static void numbers_and_nids_are_renewed(void **state)
 	front_close();
 }
 
-/* Memory that was deregistered meanwhile is not given, and its number can be used. */
-static void memory_may_go_meanwhile(void **state)
+/* Memory that was deregistered meanwhile is not given, and its number can be used; what was
+ * registered meanwhile is given. */
+static void memory_changes_meanwhile(void **state)
 {
 	unsigned i;
 
 	(void)state;
 	front_open(THREAD, 20 * M0_TIME_ONE_SECOND);
 	for (i = 0; i < ROUNDS_NR; ++i) {
+		unsigned how = i % 4;
+
 		daemon_end();
 		state_await(true);
 		m0_lnet_mem_deregister(lnet, other, BUF_BYTES);
-		assert_int_equal(m0_lnet_mem_register(lnet, other, BUF_BYTES),
-				 -ESHUTDOWN);
+		if (how > 0)
+			assert_int_equal(m0_lnet_mem_register(lnet, other,
+							      BUF_BYTES),
+					 0);
+		if (how > 1)
+			m0_lnet_mem_deregister(lnet, other, BUF_BYTES);
 		daemon_start();
+		if (how == 3)
+			assert_int_equal(m0_lnet_mem_register(lnet, other,
+							      BUF_BYTES),
+					 0);
 		state_await(false);
-		assert_int_equal(put(BITS, 1), -EFAULT);
-		assert_int_equal(m0_lnet_mem_register(lnet, other, BUF_BYTES),
-				 0);
+		if (how % 2 == 0) {
+			assert_int_equal(put(BITS, 1), -EFAULT);
+			assert_int_equal(m0_lnet_mem_register(lnet, other,
+							      BUF_BYTES),
+					 0);
+		}
 		message_moves(i % 2);
+	}
+	front_close();
+}
+
+/* Regions of their own that come and go while there is no daemon, or a new one is being
+ * given them. */
+static void regions_come_meanwhile(void **state)
+{
+	enum {
+		REGION_BYTES = 32 << 20
+	};
+	void    *at[4];
+	unsigned round;
+	unsigned i;
+
+	(void)state;
+	front_open(THREAD, 20 * M0_TIME_ONE_SECOND);
+	for (round = 0; round < ROUNDS_NR; ++round) {
+		daemon_end();
+		state_await(true);
+		for (i = 0; i < ARRAY_SIZE(at); ++i) {
+			if (i == round % 5)
+				daemon_start();
+			at[i] = m0_alloc_aligned(REGION_BYTES, 12);
+			assert_non_null(at[i]);
+			assert_int_equal(m0_lnet_mem_register(lnet, at[i],
+							      BUF_BYTES),
+					 0);
+		}
+		if (round % 5 == 4)
+			daemon_start();
+		state_await(false);
+		for (i = 0; i < ARRAY_SIZE(at); ++i) {
+			bufs[0] = at[i];
+			memset(at[i], 'n', BUF_BYTES);
+			assert_int_equal(put(BITS, 0), 0);
+			events_await(&good_nr, 4 * round + i + 1);
+			m0_lnet_mem_deregister(lnet, at[i], BUF_BYTES);
+			m0_free_aligned(at[i], REGION_BYTES, 12);
+		}
+		bufs[0] = own;
 	}
 	front_close();
 }
@@ -600,6 +655,73 @@ static void late_buffers_say_why(void **state)
 	front_close();
 }
 
+static unsigned sent_nr;
+static int32_t  sent_status;
+
+static void sent(const struct m0_net_buffer_event *ev)
+{
+	sent_status = ev->nbe_status;
+	__atomic_add_fetch(&sent_nr, 1, __ATOMIC_RELEASE);
+}
+
+/* A buffer that was registered while the daemon was away moves when there is one again,
+ * and so do buffers that are registered later. */
+static void buffers_registered_meanwhile_work(void **state)
+{
+	static const struct m0_net_buffer_callbacks callbacks = {
+		.nbc_cb = { [M0_NET_QT_MSG_SEND] = sent },
+	};
+	struct m0_net_buffer     nb;
+	struct m0_net_end_point *ep;
+	unsigned                 i;
+
+	(void)state;
+	front_open(THREAD, 20 * M0_TIME_ONE_SECOND);
+	assert_int_equal(m0_net_lnet_use(lnet), 0);
+	assert_int_equal(m0_net_domain_init(&dom, &m0_net_lnet_xprt), 0);
+	for (i = 0; i < 4; ++i) {
+		memset(&tm, 0, sizeof tm);
+		memset(&nb, 0, sizeof nb);
+		if (i % 2 == 0) {
+			daemon_end();
+			state_await(true);
+		}
+		nb.nb_callbacks = &callbacks;
+		assert_int_equal(m0_bufvec_alloc_aligned(&nb.nb_buffer, 1,
+							 1 << 20, 12),
+				 0);
+		assert_int_equal(m0_net_buffer_register(&nb, &dom), 0);
+		if (i % 2 == 0)
+			daemon_start();
+		state_await(false);
+		tm.ntm_callbacks = &tm_callbacks;
+		assert_int_equal(m0_net_tm_init(&tm, &dom), 0);
+		assert_int_equal(
+			m0_net_tm_start(&tm, "127.0.0.1@tcp:12345:40:7"), 0);
+		tm_await(M0_NET_TM_STARTED);
+		assert_int_equal(m0_net_end_point_create(
+					 &ep, &tm, "127.0.0.1@tcp:12345:40:7"),
+				 0);
+		sent_nr = 0;
+		nb.nb_qtype = M0_NET_QT_MSG_SEND;
+		nb.nb_timeout = M0_TIME_NEVER;
+		nb.nb_length = BUF_BYTES;
+		nb.nb_ep = ep;
+		assert_int_equal(m0_net_buffer_add(&nb, &tm), 0);
+		events_await(&sent_nr, 1);
+		assert_int_equal(sent_status, 0);
+		m0_net_end_point_put(ep);
+		assert_int_equal(m0_net_tm_stop(&tm, true), 0);
+		tm_await(M0_NET_TM_STOPPED);
+		assert_int_equal(m0_net_tm_fini(&tm), 0);
+		assert_int_equal(m0_net_buffer_deregister(&nb, &dom), 0);
+		m0_bufvec_free_aligned(&nb.nb_buffer, 12);
+	}
+	assert_int_equal(m0_net_domain_fini(&dom), 0);
+	assert_int_equal(m0_net_lnet_unuse(lnet), 0);
+	front_close();
+}
+
 static int setup(void **state)
 {
 	(void)fix_setup(state);
@@ -615,7 +737,8 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		TEST(fronts_attach_again),
 		TEST(numbers_and_nids_are_renewed),
-		TEST(memory_may_go_meanwhile),
+		TEST(memory_changes_meanwhile),
+		TEST(regions_come_meanwhile),
 		TEST(lazy_portals_stay),
 		TEST(queues_carry_over),
 		TEST(looks_are_bounded),
@@ -623,6 +746,7 @@ int main(void)
 		TEST(ends_race),
 		TEST(machines_start_again),
 		TEST(late_buffers_say_why),
+		TEST(buffers_registered_meanwhile_work),
 	};
 	int rc;
 
