@@ -40,6 +40,12 @@ void m0_sim_net_cfg_set(const struct m0_sim_stream_cfg *cfg);
  * overwrites it.
  */
 void m0_sim_net_pcap(const char *path);
+/**
+ * Sets how many bytes per second a strand moves between streams and memory: that of a node,
+ * which does nothing else meanwhile, and each of its lanes (lc_lanes). 0, the default:
+ * this takes no time.
+ */
+void m0_sim_net_copy_rate(uint64_t bytes_per_s);
 /** Number of streams of which at least one end is open. */
 unsigned m0_sim_net_streams_nr(void);
 

@@ -223,6 +223,7 @@ static void node_up(struct sw_node *node)
 	m0_lnet_cfg_default(&cfg);
 	nets_set(node, &cfg);
 	sw_lnet_tune(&cfg);
+	cfg.lc_lanes = sw.w_lanes_nr;
 	cfg.lc_discovery = !sw_one_in(4);
 	cfg.lc_peers_colibri = sw.w_is_ip6 && sw_one_in(2);
 	SW_TRUE(m0_lnet_open(&node->n_lnet, &cfg, why) == 0, "%s: %s",
@@ -241,10 +242,23 @@ static void node_up(struct sw_node *node)
 	++sw_sums.s_lives_nr;
 }
 
+static void lane_bytes_add(const struct sw_node *node)
+{
+	struct m0_lnet_info *info;
+	unsigned             i;
+
+	if (sw.w_lanes_nr == 0 || m0_lnet_info_get(node->n_lnet, &info) != 0)
+		return;
+	for (i = 0; i < info->li_nis_nr; ++i)
+		sw_sums.s_lane_bytes += info->li_nis[i].nii_lnd.ldi_lane_bytes;
+	m0_lnet_info_free(info);
+}
+
 /* Whether it was crashed before or goes as it should. */
 static void node_down(struct sw_node *node, bool abort)
 {
 	node->n_up = false;
+	lane_bytes_add(node);
 	sw_rpc_down(node, abort);
 	sw_net_down(node, abort);
 	node->n_stopped = true;
@@ -411,8 +425,10 @@ static void faults_draw(void)
 			(void)snprintf(text + strlen(text),
 				       sizeof text - strlen(text), " %s",
 				       fault_names[i]);
-	m0_sim_options(sw.w_sim, "%u nodes, time-out %lu ms%s%s, faults:%s",
-		       sw.w_nodes_nr, (unsigned long)sw.w_timeout_ms,
+	m0_sim_options(sw.w_sim,
+		       "%u nodes, %u lanes, time-out %lu ms%s%s, faults:%s",
+		       sw.w_nodes_nr, sw.w_lanes_nr,
+		       (unsigned long)sw.w_timeout_ms,
 		       sw.w_is_o2ib  ? ", o2ib"
 		       : sw.w_is_ip6 ? ", IPv6"
 				     : "",
@@ -527,6 +543,8 @@ static void world_make(struct m0_sim *sim)
 	sw.w_has_rails = sw.w_is_odd && sw_one_in(2);
 	/* By the seed itself, as routers: the other worlds are as they were. */
 	sw.w_is_o2ib = m0_sim_seed(sim) % 8 == 6;
+	if (m0_sim_seed(sim) % 4 == 3 || m0_sim_seed(sim) % 8 == 4)
+		sw.w_lanes_nr = (unsigned)(2 + m0_sim_seed(sim) / 8 % 3);
 	faults_draw();
 	sw_routers_draw();
 	net_make();
@@ -701,12 +719,13 @@ static void sums_print(void)
 	unsigned qt;
 
 	printf("%lu lives, %lu crashes, %lu faults; %lu messages forwarded; "
-	       "%lu items, %lu answered; "
+	       "%lu bytes by lanes; %lu items, %lu answered; "
 	       "%lu with bulk, %lu answered; %lu buffers, good and failed:",
 	       (unsigned long)sw_sums.s_lives_nr,
 	       (unsigned long)sw_sums.s_crashes_nr,
 	       (unsigned long)sw_sums.s_faults_nr,
 	       (unsigned long)sw_sums.s_forwarded_nr,
+	       (unsigned long)sw_sums.s_lane_bytes,
 	       (unsigned long)sw_sums.s_items_nr,
 	       (unsigned long)sw_sums.s_items_good_nr,
 	       (unsigned long)sw_sums.s_bulks_nr,

@@ -181,6 +181,8 @@ struct sw_world {
 	bool           w_is_o2ib;
 	bool           w_has_rails;
 	bool           w_is_parted;
+	/** Lanes of each node; 0: none. */
+	unsigned w_lanes_nr;
 	/** Routers; 0: all nodes are on one network. */
 	unsigned            w_shape;
 	unsigned            w_routers_nr;
@@ -214,6 +216,7 @@ struct sw_sums {
 	uint64_t s_faults_nr;
 	uint64_t s_lives_nr;
 	uint64_t s_forwarded_nr;
+	uint64_t s_lane_bytes;
 };
 
 extern struct sw_world sw;

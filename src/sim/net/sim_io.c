@@ -82,6 +82,7 @@ static void end_forget(struct sim_end *end, bool reset)
 {
 	struct sim_io *io = end->sie_io;
 
+	m0_sim__lane_drop(end);
 	ready_del(end);
 	out_del(end);
 	if (io->sno_serving == end)
@@ -113,7 +114,8 @@ static void end_adopt(struct sim_end *end, struct sim_io *io)
 
 void m0_sim__node_notice(struct sim_end *end)
 {
-	if (end->sie_is_blocked) {
+	m0_sim__lane_notice(end);
+	if (end->sie_is_blocked && end->sie_job[1] == NULL) {
 		end->sie_is_blocked = false;
 		out_add(end);
 	}
@@ -124,6 +126,32 @@ void m0_sim__node_notice(struct sim_end *end)
 void m0_sim__node_backlog(struct sim_listener *listener)
 {
 	io_wake(listener->sil_io);
+}
+
+/* -- time ------------------------------------------------------------------ */
+
+static bool is_busy(const struct sim_io *io)
+{
+	return io->sno_busy_until > m0_sim_now(m0_sim__net()->sin_sim);
+}
+
+static void busy_fire(struct m0_sim_timer *timer)
+{
+	io_wake(timer->simt_data);
+}
+
+/* The node's strand has moved so many bytes, and does nothing else meanwhile. */
+static void busy_add(struct sim_io *io, size_t bytes)
+{
+	struct m0_sim *sim = m0_sim__net()->sin_sim;
+	m0_time_t      ns = m0_sim__copy_ns(bytes);
+
+	if (ns == 0)
+		return;
+	io->sno_busy_until =
+		m0_time_add(max64u(io->sno_busy_until, m0_sim_now(sim)), ns);
+	m0_sim_timer_arm(sim, &io->sno_busy_timer, io->sno_busy_until,
+			 busy_fire);
 }
 
 /* -- reading --------------------------------------------------------------- */
@@ -164,9 +192,8 @@ static size_t iov_bytes(const struct iovec *iov, unsigned nr)
 	return bytes;
 }
 
-/* Fills segments, as readv does. */
-static ssize_t end_readv(struct sim_end *end, const struct iovec *iov,
-			 unsigned nr)
+ssize_t m0_sim__end_readv(struct sim_end *end, const struct iovec *iov,
+			  unsigned nr)
 {
 	size_t   done = 0;
 	ssize_t  rc = -EAGAIN;
@@ -245,7 +272,13 @@ static bool end_read(struct sim_io *io, struct sim_end *end)
 		return false;
 	}
 	M0_ASSERT_INFO(iov_bytes(iov, nr) > 0, "a place for no bytes");
-	rc = end_readv(end, iov, nr);
+	if (m0_sim__lane_takes(io, iov_bytes(iov, nr)) &&
+	    up(end)->stu_in_lend != NULL && up(end)->stu_in_lend(user(end))) {
+		end->sie_is_paused = true;
+		m0_sim__lane_give(end, false, iov, nr);
+		return false;
+	}
+	rc = m0_sim__end_readv(end, iov, nr);
 	if (rc == -EAGAIN)
 		return false;
 	if (rc <= 0) {
@@ -255,6 +288,7 @@ static bool end_read(struct sim_io *io, struct sim_end *end)
 	if ((size_t)rc == iov_bytes(iov, nr) && ahead > 0)
 		ahead_read(end, ahead);
 	++end->sie_stream.stm_counts->stc_reads_nr;
+	busy_add(io, (size_t)rc + end->sie_held_nr);
 	rc = up(end)->stu_in_arrived(user(end), (size_t)rc);
 	if (!end_lives(io, end, rc))
 		return false;
@@ -286,11 +320,12 @@ static void end_serve(struct sim_io *io, struct sim_end *end)
 	if (!end->sie_is_dialled ||
 	    (!end->sie_is_notified && !dial_report(io, end)))
 		goto out;
-	if (stream->sst_reset[end->sie_nr] && end->sie_is_paused) {
+	if (stream->sst_reset[end->sie_nr] && end->sie_is_paused &&
+	    end->sie_job[0] == NULL) {
 		end_broken(end, stream->sst_reset_status[end->sie_nr]);
 		goto out;
 	}
-	for (nr = 0; nr < TURNS_MAX; ++nr)
+	for (nr = 0; nr < TURNS_MAX && !is_busy(io); ++nr)
 		if (end->sie_is_paused || !end_read(io, end))
 			break;
 	if (io->sno_serving == end && !end->sie_is_paused &&
@@ -340,6 +375,13 @@ static bool backlog_is_empty(const struct sim_io *io)
 	return true;
 }
 
+static bool has_work(const struct sim_io *io)
+{
+	return !is_busy(io) &&
+	       (!TAILQ_EMPTY(&io->sno_ready) || !TAILQ_EMPTY(&io->sno_back) ||
+		!backlog_is_empty(io));
+}
+
 static struct sim_io *io_of_source(struct m0_reactor_source *src)
 {
 	return container_of(src, struct sim_io, sno_source);
@@ -360,6 +402,56 @@ static void watches_look(struct sim_io *io)
 	}
 }
 
+/* A lane has read. */
+static void in_back(struct sim_io *io, struct sim_end *end,
+		    const struct sim_back *back)
+{
+	int rc;
+
+	end->sie_is_paused = false;
+	if (back->sba_moved > 0) {
+		rc = up(end)->stu_in_arrived(user(end), back->sba_moved);
+		if (!end_lives(io, end, rc))
+			return;
+		M0_ASSERT(rc == 0);
+	}
+	if (back->sba_rc <= 0)
+		end_broken(end, (int)back->sba_rc);
+	else
+		ready_add(end);
+}
+
+/* A lane has written. What it has left, the stream may take by now. */
+static void out_back(struct sim_io *io, struct sim_end *end,
+		     const struct sim_back *back)
+{
+	up(end)->stu_out_lend(user(end), false);
+	end->sie_is_blocked = false;
+	if (back->sba_moved > 0 &&
+	    !end_lives(io, end,
+		       up(end)->stu_out_left(user(end), back->sba_moved)))
+		return;
+	if (back->sba_rc < 0)
+		end_broken(end, (int)back->sba_rc);
+	else
+		out_add(end);
+}
+
+static void lanes_back(struct sim_io *io)
+{
+	struct sim_back back;
+	struct sim_end *end;
+
+	while ((end = m0_sim__lane_back(io, &back)) != NULL) {
+		io->sno_serving = end;
+		if (back.sba_is_out)
+			out_back(io, end, &back);
+		else
+			in_back(io, end, &back);
+		io->sno_serving = NULL;
+	}
+}
+
 static bool sim_pass(struct m0_reactor_source *src, m0_time_t now)
 {
 	struct sim_io       *io = io_of_source(src);
@@ -368,18 +460,35 @@ static bool sim_pass(struct m0_reactor_source *src, m0_time_t now)
 	unsigned             nr;
 
 	(void)now;
+	if (is_busy(io))
+		return false;
 	watches_look(io);
+	lanes_back(io);
 	TAILQ_FOREACH(listener, &m0_sim__net()->sin_listeners, sil_link)
 	if (listener->sil_io == io)
 		listener_accept(io, listener);
-	for (nr = io->sno_ready_nr; nr > 0; --nr) {
+	for (nr = io->sno_ready_nr; nr > 0 && !is_busy(io); --nr) {
 		end = TAILQ_FIRST(&io->sno_ready);
 		if (end == NULL)
 			break;
 		ready_del(end);
 		end_serve(io, end);
 	}
-	return !TAILQ_EMPTY(&io->sno_ready) || !backlog_is_empty(io);
+	return has_work(io);
+}
+
+/* The lane has it; the end counts as blocked until it comes back. */
+static bool out_lend(struct sim_io *io, struct sim_end *end,
+		     const struct iovec *iov, unsigned nr, size_t bytes)
+{
+	if (!m0_sim__lane_takes(io, bytes) || up(end)->stu_out_lend == NULL)
+		return false;
+	up(end)->stu_out_lend(user(end), true);
+	/* A call up may have announced more meanwhile. */
+	out_del(end);
+	end->sie_is_blocked = true;
+	m0_sim__lane_give(end, true, iov, nr);
+	return true;
 }
 
 static void end_write(struct sim_io *io, struct sim_end *end)
@@ -397,6 +506,8 @@ static void end_write(struct sim_io *io, struct sim_end *end)
 			break;
 		bytes = iov_bytes(iov, nr);
 		M0_ASSERT_INFO(bytes > 0, "nothing is to be written");
+		if (out_lend(io, end, iov, nr, bytes))
+			break;
 		rc = m0_sim_stream_write(m0_sim__stream(end), end->sie_nr, iov,
 					 nr);
 		if (rc < 0) {
@@ -405,6 +516,7 @@ static void end_write(struct sim_io *io, struct sim_end *end)
 			break;
 		}
 		++end->sie_stream.stm_counts->stc_writes_nr;
+		busy_add(io, (size_t)rc);
 		end->sie_is_blocked = (size_t)rc < bytes;
 		if (rc == 0 ||
 		    !end_lives(io, end,
@@ -421,7 +533,7 @@ static void sim_flush(struct m0_reactor_source *src)
 	struct sim_ends later = TAILQ_HEAD_INITIALIZER(later);
 	struct sim_end *end;
 
-	while ((end = TAILQ_FIRST(&io->sno_outs)) != NULL) {
+	while (!is_busy(io) && (end = TAILQ_FIRST(&io->sno_outs)) != NULL) {
 		out_del(end);
 		if (end->sie_is_notified) {
 			end_write(io, end);
@@ -435,10 +547,7 @@ static void sim_flush(struct m0_reactor_source *src)
 
 static bool sim_has_work(const struct m0_reactor_source *src)
 {
-	const struct sim_io *io =
-		container_of(src, const struct sim_io, sno_source);
-
-	return !TAILQ_EMPTY(&io->sno_ready) || !backlog_is_empty(io);
+	return has_work(container_of(src, const struct sim_io, sno_source));
 }
 
 static const struct m0_reactor_source_ops source_ops = {
@@ -457,7 +566,6 @@ static int sim_create(struct m0_streams **ret, struct m0_reactor *reactor,
 	struct sim_net *net = m0_sim__net();
 	struct sim_io  *io = m0_sim__realloc(NULL, 1, sizeof *io);
 
-	(void)cfg;
 	*io = (struct sim_io){ .sno_streams.sts_ops = &streams_ops,
 			       .sno_streams.sts_reactor = reactor,
 			       .sno_source.rts_ops = &source_ops,
@@ -465,6 +573,8 @@ static int sim_create(struct m0_streams **ret, struct m0_reactor *reactor,
 			       .sno_host = net->sin_host_used };
 	TAILQ_INIT(&io->sno_ready);
 	TAILQ_INIT(&io->sno_outs);
+	io->sno_busy_timer.simt_data = io;
+	m0_sim__lanes_start(io, cfg == NULL ? 0 : cfg->sic_lanes_nr);
 	m0_list_init(&io->sno_watches);
 	m0_list_link_init(&io->sno_link);
 	m0_list_add_tail(&net->sin_ios, &io->sno_link);
@@ -485,6 +595,8 @@ static void sim_destroy(struct m0_streams *base)
 		m0_sim_fail(net->sin_sim,
 			    "an io ends with %u streams and %u listeners",
 			    io->sno_ends_nr, io->sno_listeners_nr);
+	m0_sim__lanes_stop(io);
+	m0_sim_timer_cancel(net->sin_sim, &io->sno_busy_timer);
 	m0_reactor_del(&io->sno_source);
 	m0_list_del(&io->sno_link);
 	--net->sin_ios_nr;
@@ -613,9 +725,16 @@ static void sim_in(struct m0_streams *base, struct m0_stream *stream)
 {
 	struct sim_end *end = end_of(base, stream);
 
+	if (end->sie_job[0] != NULL)
+		return;
 	end->sie_is_paused = false;
 	ready_add(end);
 	io_wake(end->sie_io);
+}
+
+static void sim_in_recall(struct m0_streams *base, struct m0_stream *stream)
+{
+	m0_sim__lane_recall(end_of(base, stream));
 }
 
 static void sim_hangup(struct m0_streams *base, struct m0_stream *stream,
@@ -654,6 +773,7 @@ static const struct m0_streams_ops streams_ops = {
 	.sto_unsent = sim_unsent,
 	.sto_watch = sim_watch,
 	.sto_unwatch = sim_unwatch,
+	.sto_in_recall = sim_in_recall,
 };
 
 const struct m0_host_ops m0_sim_host_ops = {

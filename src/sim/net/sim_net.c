@@ -504,6 +504,11 @@ void m0_sim_net_cfg_set(const struct m0_sim_stream_cfg *cfg)
 	m0_sim__net()->sin_cfg = *cfg;
 }
 
+void m0_sim_net_copy_rate(uint64_t bytes_per_s)
+{
+	m0_sim__net()->sin_copy_bytes = bytes_per_s;
+}
+
 unsigned m0_sim_net_streams_nr(void)
 {
 	return m0_sim__net()->sin_wires_nr;

@@ -20,7 +20,10 @@
 enum {
 	SIM_HOSTS_MAX = 256,
 	SIM_ADDRS_MAX = 8,
-	SIM_BACKLOG_MAX = 127
+	SIM_BACKLOG_MAX = 127,
+	/** Least rest of a payload for a lane; less than on real sockets, since payloads of
+	 * tests are small. */
+	SIM_LANE_BYTES = 4096
 };
 
 enum sim_down {
@@ -62,7 +65,10 @@ enum sim_owner {
 };
 
 struct sim_io;
+struct sim_lane;
+struct sim_job;
 struct sim_wire;
+TAILQ_HEAD(sim_jobs, sim_job);
 
 struct sim_end {
 	struct sim_wire    *sie_wire;
@@ -85,6 +91,8 @@ struct sim_end {
 	bool sie_is_blocked;
 	bool sie_is_ready;
 	bool sie_is_out;
+	/** Jobs of lanes: the one that reads, the one that writes; NULL: none. */
+	struct sim_job *sie_job[2];
 	/** Read ahead, and not yet taken. */
 	uint8_t *sie_held;
 	size_t   sie_held_nr;
@@ -149,6 +157,13 @@ struct sim_io {
 	struct m0_list_link      sno_link;
 	/** End whose up-call runs; NULL once it has hung up. */
 	struct sim_end *sno_serving;
+	/** None, or 2 and more; jobs that they have given back. */
+	struct sim_lane *sno_lanes;
+	unsigned         sno_lanes_nr;
+	struct sim_jobs  sno_back;
+	/** The node's strand moves bytes until then. */
+	m0_time_t           sno_busy_until;
+	struct m0_sim_timer sno_busy_timer;
 };
 
 struct sim_net {
@@ -166,11 +181,13 @@ struct sim_net {
 	struct m0_sim_raw        *sin_raws;
 	struct m0_rand            sin_rand;
 	uint16_t                  sin_port;
-	struct m0_list            sin_ios;
-	unsigned                  sin_ios_nr;
-	unsigned                  sin_wires_nr;
-	unsigned                  sin_left_nr;
-	FILE                     *sin_pcap;
+	/** m0_sim_net_copy_rate(). */
+	uint64_t       sin_copy_bytes;
+	struct m0_list sin_ios;
+	unsigned       sin_ios_nr;
+	unsigned       sin_wires_nr;
+	unsigned       sin_left_nr;
+	FILE          *sin_pcap;
 	/** Configuration of every router, without its networks; NULL: none was
 	 * opened. */
 	struct m0_lnet_cfg *sin_router_cfg;
@@ -208,6 +225,39 @@ struct sim_reactor *m0_sim__reactor_of(struct m0_reactor *reactor);
 void                m0_sim__reactor_wake(struct sim_reactor *reactor);
 
 struct m0_sim_stream *m0_sim__stream(struct sim_end *end);
+
+/** Fills segments, as readv() does. sim_io.c. */
+ssize_t m0_sim__end_readv(struct sim_end *end, const struct iovec *iov,
+			  unsigned nr);
+
+/* -- sim_lane.c ------------------------------------------------------------ */
+
+/** The result of a job of a lane. */
+struct sim_back {
+	bool   sba_is_out;
+	size_t sba_moved;
+	/** 1; 0: the end of the stream; a negative errno. */
+	ssize_t sba_rc;
+};
+
+/** The time that it takes to move bytes between a stream and memory. */
+m0_time_t m0_sim__copy_ns(size_t bytes);
+/** Starts them if there are to be at least 2. */
+void m0_sim__lanes_start(struct sim_io *io, unsigned nr);
+/** Pre: they have no jobs. */
+void m0_sim__lanes_stop(struct sim_io *io);
+/** Is so much for a lane? */
+bool m0_sim__lane_takes(const struct sim_io *io, size_t bytes);
+void m0_sim__lane_give(struct sim_end *end, bool is_out,
+		       const struct iovec *iov, unsigned nr);
+/** Something has changed for an end: its lanes look. */
+void m0_sim__lane_notice(struct sim_end *end);
+/** Has what reads come back, with what was moved. */
+void m0_sim__lane_recall(struct sim_end *end);
+/** Ends and forgets what lanes have of an end. */
+void m0_sim__lane_drop(struct sim_end *end);
+/** Takes something that came back, and says whose it is; NULL: there is nothing. */
+struct sim_end *m0_sim__lane_back(struct sim_io *io, struct sim_back *ret);
 
 /** Notifications from the network to the owners. */
 void m0_sim__node_notice(struct sim_end *end);
