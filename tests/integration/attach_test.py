@@ -16,6 +16,8 @@ import lnet
 KILLS_NR = 500
 # Listeners at a time; as many clients talk to them.
 PAIRS_NR = 2
+# Daemons that a listener loses one after the other.
+HASTY_NR = 10
 
 
 class Attach(cli.Case):
@@ -258,6 +260,29 @@ class Attach(cli.Case):
             [cli.COLIBRI, 'perf', '--time', '0.05', '--ep',
              f'{self.nid}:12345:40:*', f'{self.nid}:12345:40:5'],
             env=self.env(), capture_output=True, text=True, check=False)
+        self.assertEqual((done.returncode, done.stderr), (0, ''))
+        self.assertEqual(server.wait(cli.PATIENCE), 0)
+
+    def test_listener_survives_restarts_in_haste(self):
+        """Each daemon is killed at a moment of its first 60 ms with the listener."""
+        draw = random.Random(1)
+        node = self.node()
+        server = self.listen(5, '--reattach', '60')
+        self.attached(node, 1)
+        for _ in range(HASTY_NR):
+            time.sleep(draw.random() * 0.06)
+            node.child.kill()
+            node.child.wait()
+            node = self.node()
+        self.attached(node, 1)
+        deadline = time.monotonic() + cli.PATIENCE
+        while True:
+            done = subprocess.run(
+                [cli.COLIBRI, 'perf', '--time', '0.05', '--ep',
+                 f'{self.nid}:12345:40:*', f'{self.nid}:12345:40:5'],
+                env=self.env(), capture_output=True, text=True, check=False)
+            if done.returncode == 0 or time.monotonic() > deadline:
+                break
         self.assertEqual((done.returncode, done.stderr), (0, ''))
         self.assertEqual(server.wait(cli.PATIENCE), 0)
 

@@ -125,6 +125,24 @@ static void end_say(const struct perf_server *server)
 	printf("\n");
 }
 
+/* The door did not open. That is no failure if the daemon of the node has ended meanwhile, and
+ * another one is looked for. @return why, or 0 */
+static int door_lacks_node(struct perf_server *server)
+{
+	struct perf_args *args = server->psv_args;
+	struct tool_port *port = &server->psv_door.tdo_port;
+	int               rc;
+
+	m0_mutex_lock(&port->tpo_lock);
+	rc = port->tpo_rc;
+	m0_mutex_unlock(&port->tpo_lock);
+	if (rc != -ESHUTDOWN ||
+	    args->pa_places[PERF_A].tpl_cfg.lc_reattach_ns == 0)
+		return 0;
+	M0_SET0(args->pa_fail);
+	return rc;
+}
+
 /* Opens the door, and serves until it is over, or the machine has failed. @return why */
 static int door_serve(struct perf_server *server, const char *addr)
 {
@@ -148,6 +166,8 @@ static int door_serve(struct perf_server *server, const char *addr)
 		m0_mutex_lock(&port->tpo_lock);
 		server->psv_strays_nr += port->tpo_strays_nr;
 		m0_mutex_unlock(&port->tpo_lock);
+	} else if (server->psv_door.tdo_wake_fd >= 0) {
+		failed = door_lacks_node(server);
 	}
 	tool_door_close(&server->psv_door, PERF_BYE_NS);
 	return failed;
