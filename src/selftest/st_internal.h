@@ -196,58 +196,60 @@ struct m0_st {
 /* -- st_life.c ------------------------------------------------------------- */
 
 /** Calls the runner at `deadline`, or before. */
-void st_wake(struct m0_st *st, m0_time_t deadline);
+void m0_st__wake(struct m0_st *st, m0_time_t deadline);
 /** A buffer of M0_ST_BULK_MAX; NULL: all are in use. */
-uint8_t *st_buf_get(struct m0_st *st);
-void     st_buf_put(struct m0_st *st, uint8_t *buf);
+uint8_t *m0_st__buf_get(struct m0_st *st);
+void     m0_st__buf_put(struct m0_st *st, uint8_t *buf);
 /** Data with the pattern of a check; NULL: no memory. */
-uint8_t *st_source(struct m0_st *st, enum m0_st_check check);
+uint8_t *m0_st__source(struct m0_st *st, enum m0_st_check check);
 
 /* -- st_rpc.c -------------------------------------------------------------- */
 
-struct st_rpc *st_rpc_alloc(struct m0_st *st, bool is_client,
-			    uint64_t timeout_ms);
+struct st_rpc *m0_st__rpc_alloc(struct m0_st *st, bool is_client,
+				uint64_t timeout_ms);
 /** Pre: no part is live. */
-void st_rpc_free(struct st_rpc *rpc);
+void m0_st__rpc_free(struct st_rpc *rpc);
 /**
  * Sends sqr_msg to sqr_peer. sqr_done is called later in any case.
  * @param bulk     NULL: none; else it is received into or, with `is_source`,
  *                 fetched from.
  */
-void st_rpc_call(struct st_rpc *rpc, void *bulk, size_t bytes, bool is_source);
+void m0_st__rpc_call(struct st_rpc *rpc, void *bulk, size_t bytes,
+		     bool is_source);
 /** Ends a call or a request that is served, with an error. */
-void st_rpc_end(struct st_rpc *rpc, int rc);
+void m0_st__rpc_end(struct st_rpc *rpc, int rc);
 /** Takes an event of a part. */
-void st_rpc_event(struct st_part *part, const struct m0_lnet_event *event);
-/** Starts the bulk of a request that is served; st_serve_bulk() follows. */
-void st_rpc_bulk(struct st_rpc *rpc, void *addr, size_t bytes, bool is_get);
+void m0_st__rpc_event(struct st_part *part, const struct m0_lnet_event *event);
+/** Starts the bulk of a request that is served; m0_st__serve_bulk() follows. */
+void m0_st__rpc_bulk(struct st_rpc *rpc, void *addr, size_t bytes, bool is_get);
 /** Sends sqr_rep; the request ends. */
-void st_rpc_reply(struct st_rpc *rpc);
+void m0_st__rpc_reply(struct st_rpc *rpc);
 
 /* -- st_serve.c ------------------------------------------------------------ */
 
 /** A message has come in for a service. */
-void st_serve(struct st_service *service, const struct m0_lnet_event *event,
-	      const uint8_t *bytes);
+void m0_st__serve(struct st_service *service, const struct m0_lnet_event *event,
+		  const uint8_t *bytes);
 /** The bulk of a request is over. */
-void st_serve_bulk(struct st_rpc *rpc, int rc);
+void m0_st__serve_bulk(struct st_rpc *rpc, int rc);
 /** A buffer is free, or the request has ended. */
-void st_serve_next(struct m0_st *st);
+void m0_st__serve_next(struct m0_st *st);
 
 /* -- st_session.c ---------------------------------------------------------- */
 
 /** Finds a batch of the session. @return NULL: there is none. */
-struct st_batch *st_batch_find(struct st_session *session, uint64_t id);
+struct st_batch *m0_st__batch_find(struct st_session *session, uint64_t id);
 /** Answers framework requests: fills sqr_rep. */
-void st_session_serve(struct st_rpc *rpc);
+void m0_st__session_serve(struct st_rpc *rpc);
 /** The session is over; what it began ends. */
-void st_session_end(struct m0_st *st);
+void m0_st__session_end(struct m0_st *st);
 /** Frees what has ended. */
-void st_session_reap(struct m0_st *st);
+void m0_st__session_reap(struct m0_st *st);
 /** The session of a request; NULL with `*ret_status` set if there is none. */
-struct st_session *st_session_of(struct m0_st *st, const struct m0_st_msg *msg,
-				 uint32_t none, uint32_t *ret_status);
-void               st_stats_fill(struct m0_st *st, struct m0_st_stats *ret);
+struct st_session *m0_st__session_of(struct m0_st           *st,
+				     const struct m0_st_msg *msg, uint32_t none,
+				     uint32_t *ret_status);
+void               m0_st__stats_fill(struct m0_st *st, struct m0_st_stats *ret);
 
 /* -- st_test.c ------------------------------------------------------------- */
 
@@ -255,12 +257,12 @@ void               st_stats_fill(struct m0_st *st, struct m0_st_stats *ret);
  * Adds a test; `dests` is the list as it was fetched.
  * @return status of the reply.
  */
-uint32_t st_test_add(struct st_session *session, const struct m0_st_msg *msg,
-		     const uint8_t *dests);
-void     st_test_free(struct st_test *test);
-void     st_test_run(struct st_test *test);
-void     st_test_stop(struct st_test *test, bool force);
+uint32_t m0_st__test_add(struct st_session      *session,
+			 const struct m0_st_msg *msg, const uint8_t *dests);
+void     m0_st__test_free(struct st_test *test);
+void     m0_st__test_run(struct st_test *test);
+void     m0_st__test_stop(struct st_test *test, bool force);
 /** Continues units whose pause is over. @return when to call it again. */
-m0_time_t st_tests_resume(struct m0_st *st, m0_time_t now);
+m0_time_t m0_st__tests_resume(struct m0_st *st, m0_time_t now);
 
 #endif /* M0_SRC_SELFTEST_ST_INTERNAL_H */

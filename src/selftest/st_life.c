@@ -33,7 +33,7 @@ void m0_st_cfg_default(struct m0_st_cfg *cfg)
 	cfg->scf_rpcs_max = RPCS_MAX;
 }
 
-void st_wake(struct m0_st *st, m0_time_t deadline)
+void m0_st__wake(struct m0_st *st, m0_time_t deadline)
 {
 	if (deadline >= st->slf_wake_at)
 		return;
@@ -43,7 +43,7 @@ void st_wake(struct m0_st *st, m0_time_t deadline)
 
 /* -- memory ---------------------------------------------------------------- */
 
-uint8_t *st_buf_get(struct m0_st *st)
+uint8_t *m0_st__buf_get(struct m0_st *st)
 {
 	struct m0_list_link *link = m0_list_first(&st->slf_bufs);
 	uint8_t             *buf;
@@ -60,7 +60,7 @@ uint8_t *st_buf_get(struct m0_st *st)
 	return buf;
 }
 
-void st_buf_put(struct m0_st *st, uint8_t *buf)
+void m0_st__buf_put(struct m0_st *st, uint8_t *buf)
 {
 	struct m0_list_link *link = (void *)buf;
 
@@ -88,7 +88,7 @@ static void bufs_free(struct m0_st *st)
 	}
 }
 
-uint8_t *st_source(struct m0_st *st, enum m0_st_check check)
+uint8_t *m0_st__source(struct m0_st *st, enum m0_st_check check)
 {
 	uint8_t **source = &st->slf_sources[check];
 
@@ -134,8 +134,8 @@ static void inlet_event(struct st_inlet *inlet, const struct m0_lnet_event *ev)
 	struct m0_st *st = inlet->slt_service->svc_st;
 
 	if (ev->ev_type == M0_LNET_EV_PUT && ev->ev_status == 0)
-		st_serve(inlet->slt_service, ev,
-			 inlet->slt_room + ev->ev_offset);
+		m0_st__serve(inlet->slt_service, ev,
+			     inlet->slt_room + ev->ev_offset);
 	if (!ev->ev_unlinked)
 		return;
 	inlet->slt_live = false;
@@ -144,7 +144,7 @@ static void inlet_event(struct st_inlet *inlet, const struct m0_lnet_event *ev)
 	if (!st->slf_closing && !m0_lnet_is_ended(st->slf_lnet))
 		(void)inlet_attach(inlet);
 	else
-		st_wake(st, M0_TIME_IMMEDIATELY);
+		m0_st__wake(st, M0_TIME_IMMEDIATELY);
 }
 
 static void st_event(struct m0_lnet_eq *eq, const struct m0_lnet_event *event)
@@ -155,7 +155,8 @@ static void st_event(struct m0_lnet_eq *eq, const struct m0_lnet_event *event)
 	if (*use == ST_USE_REQUESTS)
 		inlet_event(container_of(use, struct st_inlet, slt_use), event);
 	else
-		st_rpc_event(container_of(use, struct st_part, spt_use), event);
+		m0_st__rpc_event(container_of(use, struct st_part, spt_use),
+				 event);
 }
 
 static int service_start(struct st_service *service, struct m0_st *st,
@@ -233,7 +234,7 @@ static void call_done(struct st_rpc *rpc)
 
 	call->scl_reply = rpc->sqr_rep;
 	call->scl_ns = m0_time_sub(m0_time_cached(), rpc->sqr_begin);
-	st_rpc_free(rpc);
+	m0_st__rpc_free(rpc);
 	call_finish(call, rc);
 }
 
@@ -243,7 +244,7 @@ static void call_start(struct m0_st *st, struct m0_st_call *call)
 	struct st_rpc *rpc = NULL;
 
 	if (!st->slf_closing)
-		rpc = st_rpc_alloc(
+		rpc = m0_st__rpc_alloc(
 			st, true, ms > 0 ? ms : st->slf_cfg.scf_rpc_timeout_ms);
 	if (rpc == NULL) {
 		call_finish(call, st->slf_closing ? -ESHUTDOWN : -ENOMEM);
@@ -253,7 +254,7 @@ static void call_start(struct m0_st *st, struct m0_st_call *call)
 	rpc->sqr_msg = call->scl_request;
 	rpc->sqr_done = call_done;
 	rpc->sqr_owner = call;
-	st_rpc_call(rpc, call->scl_bulk, call->scl_bulk_bytes, true);
+	m0_st__rpc_call(rpc, call->scl_bulk, call->scl_bulk_bytes, true);
 }
 
 void m0_st_calls(struct m0_st *st, struct m0_st_call *calls, unsigned nr,
@@ -284,7 +285,7 @@ static void state_fill(struct m0_st *st, struct m0_st_state *ret)
 	const struct m0_list_link *link;
 
 	M0_SET0(ret);
-	st_stats_fill(st, &ret->sls_stats);
+	m0_st__stats_fill(st, &ret->sls_stats);
 	ret->sls_refused_nr = st->slf_refused_nr;
 	ret->sls_rpcs_nr = st->slf_served_nr + st->slf_calling_nr;
 	ret->sls_memory = st->slf_bufs_bytes + st->slf_tests_bytes;
@@ -328,11 +329,12 @@ static void inbox_take(struct m0_st *st)
 	if (closes && !st->slf_closing) {
 		st->slf_closing = true;
 		services_stop(st);
-		st_session_end(st);
+		m0_st__session_end(st);
 		for (link = m0_list_first(&st->slf_rpcs); link != NULL;
 		     link = m0_list_next(&st->slf_rpcs, link))
-			st_rpc_end(container_of(link, struct st_rpc, sqr_link),
-				   -ESHUTDOWN);
+			m0_st__rpc_end(container_of(link, struct st_rpc,
+						    sqr_link),
+				       -ESHUTDOWN);
 	}
 	while ((link = m0_list_first(&st->slf_calls)) != NULL) {
 		m0_list_del(link);
@@ -355,7 +357,7 @@ static void rpcs_expire(struct m0_st *st, m0_time_t now)
 			continue;
 		++st->slf_counts.sct_rpc_expired;
 		rpc->sqr_is_expired = true;
-		st_rpc_end(rpc, -ETIMEDOUT);
+		m0_st__rpc_end(rpc, -ETIMEDOUT);
 	}
 }
 
@@ -377,9 +379,9 @@ static bool rpcs_finish(struct m0_st *st)
 		if (rpc->sqr_is_client)
 			rpc->sqr_done(rpc);
 		else
-			st_rpc_free(rpc);
+			m0_st__rpc_free(rpc);
 	}
-	st_serve_next(st);
+	m0_st__serve_next(st);
 	return !m0_list_is_empty(&st->slf_ended);
 }
 
@@ -410,7 +412,7 @@ static m0_time_t session_check(struct m0_st *st, m0_time_t now)
 				    M0_TIME_ONE_SECOND);
 	if (until > now)
 		return until;
-	st_session_end(st);
+	m0_st__session_end(st);
 	return M0_TIME_NEVER;
 }
 
@@ -430,17 +432,17 @@ static m0_time_t st_run(struct m0_lnet_runner *runner, m0_time_t now)
 	inbox_take(st);
 	rpcs_expire(st, now);
 	next = session_check(st, now);
-	next = min_check(next, st_tests_resume(st, now));
+	next = min_check(next, m0_st__tests_resume(st, now));
 	if (rpcs_finish(st))
 		next = now;
-	st_session_reap(st);
+	m0_st__session_reap(st);
 	if (st->slf_session == NULL && st->slf_zombies_nr == 0)
 		bufs_free(st);
 	next = min_check(next, rpcs_deadline(st));
 	if (!m0_list_is_empty(&st->slf_ended))
 		next = now;
 	/* Requests that ended may have paused their tests. */
-	next = min_check(next, st_tests_resume(st, now));
+	next = min_check(next, m0_st__tests_resume(st, now));
 	st->slf_wake_at = next;
 	if (is_over(st))
 		m0_semaphore_up(&st->slf_closed);

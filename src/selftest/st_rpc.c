@@ -17,11 +17,11 @@ static void rpc_link(struct st_rpc *rpc)
 		       rpc->sqr_deadline)
 		prev = prev->ll_prev;
 	m0_list_add_after(prev, &rpc->sqr_link);
-	st_wake(st, rpc->sqr_deadline);
+	m0_st__wake(st, rpc->sqr_deadline);
 }
 
-struct st_rpc *st_rpc_alloc(struct m0_st *st, bool is_client,
-			    uint64_t timeout_ms)
+struct st_rpc *m0_st__rpc_alloc(struct m0_st *st, bool is_client,
+				uint64_t timeout_ms)
 {
 	unsigned *nr = is_client ? &st->slf_calling_nr : &st->slf_served_nr;
 	struct st_rpc *rpc;
@@ -46,7 +46,7 @@ struct st_rpc *st_rpc_alloc(struct m0_st *st, bool is_client,
 	return rpc;
 }
 
-void st_rpc_free(struct st_rpc *rpc)
+void m0_st__rpc_free(struct st_rpc *rpc)
 {
 	struct m0_st *st = rpc->sqr_st;
 	unsigned     *nr = rpc->sqr_is_client ? &st->slf_calling_nr
@@ -58,7 +58,7 @@ void st_rpc_free(struct st_rpc *rpc)
 	m0_list_del(&rpc->sqr_link);
 	m0_list_del(&rpc->sqr_wait_link);
 	if (rpc->sqr_buf != NULL)
-		st_buf_put(st, rpc->sqr_buf);
+		m0_st__buf_put(st, rpc->sqr_buf);
 	m0_free(rpc);
 }
 
@@ -147,10 +147,10 @@ static void ended_post(struct st_rpc *rpc)
 	if (m0_list_link_is_in(&rpc->sqr_wait_link))
 		m0_list_del(&rpc->sqr_wait_link);
 	m0_list_add_tail(&rpc->sqr_st->slf_ended, &rpc->sqr_wait_link);
-	st_wake(rpc->sqr_st, M0_TIME_IMMEDIATELY);
+	m0_st__wake(rpc->sqr_st, M0_TIME_IMMEDIATELY);
 }
 
-void st_rpc_end(struct st_rpc *rpc, int rc)
+void m0_st__rpc_end(struct st_rpc *rpc, int rc)
 {
 	if (rpc->sqr_ends)
 		return;
@@ -164,7 +164,8 @@ void st_rpc_end(struct st_rpc *rpc, int rc)
 
 /* -- calls ----------------------------------------------------------------- */
 
-void st_rpc_call(struct st_rpc *rpc, void *bulk, size_t bytes, bool is_source)
+void m0_st__rpc_call(struct st_rpc *rpc, void *bulk, size_t bytes,
+		     bool is_source)
 {
 	struct m0_st     *st = rpc->sqr_st;
 	struct m0_st_msg *msg = &rpc->sqr_msg;
@@ -190,7 +191,7 @@ void st_rpc_call(struct st_rpc *rpc, void *bulk, size_t bytes, bool is_source)
 			       sizeof rpc->sqr_out, false);
 	++st->slf_counts.sct_rpc_sent;
 	if (rc != 0)
-		st_rpc_end(rpc, rc);
+		m0_st__rpc_end(rpc, rc);
 }
 
 static void reply_take(struct st_rpc *rpc, const struct m0_lnet_event *event)
@@ -202,9 +203,9 @@ static void reply_take(struct st_rpc *rpc, const struct m0_lnet_event *event)
 	rpc->sqr_has_reply = true;
 	if (m0_st_decode(rep, rpc->sqr_in, event->ev_mlength) != 0 ||
 	    rep->smg_type != rpc->sqr_msg.smg_type + 1)
-		st_rpc_end(rpc, -EBADMSG);
+		m0_st__rpc_end(rpc, -EBADMSG);
 	else if (rep->smg_version != M0_ST_VERSION)
-		st_rpc_end(rpc, -EPROTO);
+		m0_st__rpc_end(rpc, -EPROTO);
 }
 
 static void call_event(struct st_part *part, const struct m0_lnet_event *event)
@@ -219,31 +220,31 @@ static void call_event(struct st_part *part, const struct m0_lnet_event *event)
 		rpc->sqr_has_bulk = event->ev_type == M0_LNET_EV_GET ||
 				    event->ev_mlength == part->spt_bytes;
 	else if (part->spt_nr == ST_REQUEST && event->ev_status != 0)
-		st_rpc_end(rpc, event->ev_status);
+		m0_st__rpc_end(rpc, event->ev_status);
 	/* Data may come after the reply, by another connection. */
 	if (rpc->sqr_has_reply && (!rpc->sqr_wants_bulk || rpc->sqr_has_bulk ||
 				   rpc->sqr_rep.smg_status != 0))
-		st_rpc_end(rpc, 0);
+		m0_st__rpc_end(rpc, 0);
 	if (event->ev_unlinked && part->spt_nr == ST_BULK && !rpc->sqr_has_bulk)
-		st_rpc_end(rpc, -EIO);
+		m0_st__rpc_end(rpc, -EIO);
 	if (event->ev_unlinked && part->spt_nr == ST_REPLY &&
 	    !rpc->sqr_has_reply)
-		st_rpc_end(rpc, -EIO);
+		m0_st__rpc_end(rpc, -EIO);
 }
 
 /* -- requests that are served ---------------------------------------------- */
 
-void st_rpc_bulk(struct st_rpc *rpc, void *addr, size_t bytes, bool is_get)
+void m0_st__rpc_bulk(struct st_rpc *rpc, void *addr, size_t bytes, bool is_get)
 {
 	int rc = part_send(&rpc->sqr_parts[ST_BULK], M0_ST_PORTAL_REPLY,
 			   rpc->sqr_msg.smg_bulkid, addr, bytes, is_get);
 
 	rpc->sqr_wants_bulk = is_get;
 	if (rc != 0)
-		st_rpc_end(rpc, rc);
+		m0_st__rpc_end(rpc, rc);
 }
 
-void st_rpc_reply(struct st_rpc *rpc)
+void m0_st__rpc_reply(struct st_rpc *rpc)
 {
 	int rc;
 
@@ -252,7 +253,7 @@ void st_rpc_reply(struct st_rpc *rpc)
 		       rpc->sqr_msg.smg_rpyid, rpc->sqr_out,
 		       sizeof rpc->sqr_out, false);
 	if (rc != 0)
-		st_rpc_end(rpc, rc);
+		m0_st__rpc_end(rpc, rc);
 }
 
 static void served_event(struct st_part             *part,
@@ -262,21 +263,21 @@ static void served_event(struct st_part             *part,
 	bool           is_last;
 
 	if (part->spt_nr == ST_REPLY && event->ev_type == M0_LNET_EV_SEND)
-		st_rpc_end(rpc, event->ev_status);
+		m0_st__rpc_end(rpc, event->ev_status);
 	if (part->spt_nr == ST_BULK && event->ev_status != 0)
-		st_rpc_end(rpc, event->ev_status);
+		m0_st__rpc_end(rpc, event->ev_status);
 	if (part->spt_nr != ST_BULK || rpc->sqr_ends)
 		return;
 	is_last = rpc->sqr_wants_bulk ? event->ev_type == M0_LNET_EV_REPLY
 				      : event->ev_type == M0_LNET_EV_SEND;
 	if (is_last)
-		st_serve_bulk(rpc, event->ev_mlength == part->spt_bytes ||
-						   !rpc->sqr_wants_bulk
-					   ? 0
-					   : -EIO);
+		m0_st__serve_bulk(rpc, event->ev_mlength == part->spt_bytes ||
+						       !rpc->sqr_wants_bulk
+					       ? 0
+					       : -EIO);
 }
 
-void st_rpc_event(struct st_part *part, const struct m0_lnet_event *event)
+void m0_st__rpc_event(struct st_part *part, const struct m0_lnet_event *event)
 {
 	struct st_rpc *rpc = part->spt_rpc;
 

@@ -10,7 +10,7 @@ static void buf_start(struct st_rpc *rpc)
 	const struct m0_st_msg *msg = &rpc->sqr_msg;
 	bool                    writes = msg->smg_rw == M0_ST_WRITE;
 
-	rpc->sqr_buf = st_buf_get(rpc->sqr_st);
+	rpc->sqr_buf = m0_st__buf_get(rpc->sqr_st);
 	if (rpc->sqr_buf == NULL) {
 		m0_list_add_tail(&rpc->sqr_st->slf_waiting,
 				 &rpc->sqr_wait_link);
@@ -18,10 +18,10 @@ static void buf_start(struct st_rpc *rpc)
 	}
 	m0_st_pattern_fill(rpc->sqr_buf, msg->smg_bytes, 0, msg->smg_check,
 			   writes ? M0_ST_POISON : M0_ST_PATTERN);
-	st_rpc_bulk(rpc, rpc->sqr_buf, msg->smg_bytes, writes);
+	m0_st__rpc_bulk(rpc, rpc->sqr_buf, msg->smg_bytes, writes);
 }
 
-void st_serve_next(struct m0_st *st)
+void m0_st__serve_next(struct m0_st *st)
 {
 	struct m0_list_link *link;
 
@@ -47,7 +47,7 @@ static void brw_serve(struct st_rpc *rpc, const struct st_session *session)
 
 	if (rc != 0) {
 		rpc->sqr_rep.smg_status = (uint32_t)rc;
-		st_rpc_reply(rpc);
+		m0_st__rpc_reply(rpc);
 		return;
 	}
 	/* The end of SIMPLE depends on the length. */
@@ -57,13 +57,13 @@ static void brw_serve(struct st_rpc *rpc, const struct st_session *session)
 		buf_start(rpc);
 		return;
 	}
-	source = st_source(rpc->sqr_st, msg->smg_check);
+	source = m0_st__source(rpc->sqr_st, msg->smg_check);
 	if (source == NULL) {
 		rpc->sqr_rep.smg_status = ENOMEM;
-		st_rpc_reply(rpc);
+		m0_st__rpc_reply(rpc);
 		return;
 	}
-	st_rpc_bulk(rpc, source, msg->smg_bytes, false);
+	m0_st__rpc_bulk(rpc, source, msg->smg_bytes, false);
 }
 
 /** Fetches the destinations of a test that this node is to run. */
@@ -74,17 +74,17 @@ static void dests_start(struct st_rpc *rpc)
 
 	if (nr == 0 || nr > m0_st_dests_max(msg->smg_feats)) {
 		rpc->sqr_rep.smg_status = EINVAL;
-		st_rpc_reply(rpc);
+		m0_st__rpc_reply(rpc);
 		return;
 	}
-	rpc->sqr_buf = st_buf_get(rpc->sqr_st);
+	rpc->sqr_buf = m0_st__buf_get(rpc->sqr_st);
 	if (rpc->sqr_buf == NULL) {
 		rpc->sqr_rep.smg_status = ENOMEM;
-		st_rpc_reply(rpc);
+		m0_st__rpc_reply(rpc);
 		return;
 	}
-	st_rpc_bulk(rpc, rpc->sqr_buf, m0_st_dests_bytes(nr, msg->smg_feats),
-		    true);
+	m0_st__rpc_bulk(rpc, rpc->sqr_buf,
+			m0_st_dests_bytes(nr, msg->smg_feats), true);
 }
 
 static void write_finish(struct st_rpc *rpc)
@@ -100,13 +100,13 @@ static void write_finish(struct st_rpc *rpc)
 		++st->slf_session->sse_brw_errors;
 }
 
-void st_serve_bulk(struct st_rpc *rpc, int rc)
+void m0_st__serve_bulk(struct st_rpc *rpc, int rc)
 {
 	struct m0_st           *st = rpc->sqr_st;
 	const struct m0_st_msg *msg = &rpc->sqr_msg;
 
 	if (rc != 0) {
-		st_rpc_end(rpc, rc);
+		m0_st__rpc_end(rpc, rc);
 		return;
 	}
 	if (rpc->sqr_wants_bulk)
@@ -118,8 +118,8 @@ void st_serve_bulk(struct st_rpc *rpc, int rc)
 	if (msg->smg_type == M0_ST_BRW && msg->smg_rw == M0_ST_WRITE)
 		write_finish(rpc);
 	else if (msg->smg_type == M0_ST_TEST)
-		st_session_serve(rpc);
-	st_rpc_reply(rpc);
+		m0_st__session_serve(rpc);
+	m0_st__rpc_reply(rpc);
 }
 
 static void test_rpc_serve(struct st_rpc *rpc)
@@ -138,7 +138,7 @@ static void test_rpc_serve(struct st_rpc *rpc)
 		rep->smg_ping_magic = rpc->sqr_msg.smg_ping_magic;
 		rep->smg_seq = rpc->sqr_msg.smg_seq;
 	}
-	st_rpc_reply(rpc);
+	m0_st__rpc_reply(rpc);
 }
 
 static void rpc_serve(struct st_rpc *rpc, bool is_admitted)
@@ -157,7 +157,7 @@ static void rpc_serve(struct st_rpc *rpc, bool is_admitted)
 		rep->smg_status = EPROTO;
 	if (rep->smg_status != 0) {
 		rep->smg_sid = M0_ST_SID_NONE;
-		st_rpc_reply(rpc);
+		m0_st__rpc_reply(rpc);
 	} else if (msg->smg_type >= M0_ST_BRW) {
 		test_rpc_serve(rpc);
 	} else if (msg->smg_type == M0_ST_TEST &&
@@ -165,8 +165,8 @@ static void rpc_serve(struct st_rpc *rpc, bool is_admitted)
 		   msg->smg_test.tsr_dests_nr > 0) {
 		dests_start(rpc);
 	} else {
-		st_session_serve(rpc);
-		st_rpc_reply(rpc);
+		m0_st__session_serve(rpc);
+		m0_st__rpc_reply(rpc);
 	}
 }
 
@@ -180,8 +180,8 @@ static bool is_admitted(struct m0_st *st, const struct m0_lnet_event *event)
 				      &event->ev_source.lp_nid);
 }
 
-void st_serve(struct st_service *service, const struct m0_lnet_event *event,
-	      const uint8_t *bytes)
+void m0_st__serve(struct st_service *service, const struct m0_lnet_event *event,
+		  const uint8_t *bytes)
 {
 	struct m0_st    *st = service->svc_st;
 	struct m0_st_msg msg;
@@ -195,7 +195,7 @@ void st_serve(struct st_service *service, const struct m0_lnet_event *event,
 		++st->slf_counts.sct_rpc_dropped;
 		return;
 	}
-	rpc = st_rpc_alloc(st, false, st->slf_cfg.scf_rpc_timeout_ms);
+	rpc = m0_st__rpc_alloc(st, false, st->slf_cfg.scf_rpc_timeout_ms);
 	if (rpc == NULL) {
 		++st->slf_counts.sct_rpc_dropped;
 		return;

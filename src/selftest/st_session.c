@@ -15,8 +15,9 @@ static bool sid_is_any(const struct m0_st_sid *sid)
 	return sid->sid_nid4 == M0_LNET_NID4_ANY;
 }
 
-struct st_session *st_session_of(struct m0_st *st, const struct m0_st_msg *msg,
-				 uint32_t none, uint32_t *ret_status)
+struct st_session *m0_st__session_of(struct m0_st           *st,
+				     const struct m0_st_msg *msg, uint32_t none,
+				     uint32_t *ret_status)
 {
 	struct st_session *session = st->slf_session;
 
@@ -43,12 +44,12 @@ static void batch_stop(struct st_batch *batch, bool force)
 	for (link = m0_list_first(&batch->sbh_tests); link != NULL;
 	     link = next) {
 		next = m0_list_next(&batch->sbh_tests, link);
-		st_test_stop(container_of(link, struct st_test, stk_link),
-			     force);
+		m0_st__test_stop(container_of(link, struct st_test, stk_link),
+				 force);
 	}
 }
 
-void st_session_end(struct m0_st *st)
+void m0_st__session_end(struct m0_st *st)
 {
 	struct st_session   *session = st->slf_session;
 	struct m0_list_link *link;
@@ -63,7 +64,7 @@ void st_session_end(struct m0_st *st)
 			   st->slf_closing);
 	m0_list_add_tail(&st->slf_zombies, &session->sse_link);
 	++st->slf_zombies_nr;
-	st_wake(st, M0_TIME_IMMEDIATELY);
+	m0_st__wake(st, M0_TIME_IMMEDIATELY);
 }
 
 static bool session_is_active(const struct st_session *session)
@@ -89,7 +90,7 @@ static void session_free(struct st_session *session)
 
 		while ((test = m0_list_first(&batch->sbh_tests)) != NULL) {
 			m0_list_del(test);
-			st_test_free(
+			m0_st__test_free(
 				container_of(test, struct st_test, stk_link));
 		}
 		m0_list_del(link);
@@ -98,7 +99,7 @@ static void session_free(struct st_session *session)
 	m0_free(session);
 }
 
-void st_session_reap(struct m0_st *st)
+void m0_st__session_reap(struct m0_st *st)
 {
 	struct m0_list_link *link;
 	struct m0_list_link *next;
@@ -137,9 +138,9 @@ static uint32_t session_new(struct m0_st *st, const struct m0_st_msg *msg)
 	st->slf_session = session;
 	memset(&st->slf_counts, 0, sizeof st->slf_counts);
 	st->slf_counts.sct_rpc_rcvd = 1;
-	st_wake(st, m0_time_add(session->sse_heard,
-				st->slf_cfg.scf_session_timeout *
-					M0_TIME_ONE_SECOND));
+	m0_st__wake(st, m0_time_add(session->sse_heard,
+				    st->slf_cfg.scf_session_timeout *
+					    M0_TIME_ONE_SECOND));
 	return 0;
 }
 
@@ -161,7 +162,7 @@ static void mksn(struct m0_st *st, const struct m0_st_msg *msg,
 		memcpy(rep->smg_name, session->sse_name, sizeof rep->smg_name);
 	} else {
 		/* A console that always forces does not pile up what ends. */
-		st_session_end(st);
+		m0_st__session_end(st);
 		rep->smg_status = st->slf_zombies_nr > ST_BATCHES_MAX
 					  ? EBUSY
 					  : session_new(st, msg);
@@ -184,7 +185,7 @@ static void rmsn(struct m0_st *st, const struct m0_st_msg *msg,
 	else if (msg->smg_feats != session->sse_feats)
 		rep->smg_status = EPROTO;
 	else if (--session->sse_refs == 0)
-		st_session_end(st);
+		m0_st__session_end(st);
 }
 
 static void debug(struct m0_st *st, struct m0_st_msg *rep)
@@ -200,7 +201,7 @@ static void debug(struct m0_st *st, struct m0_st_msg *rep)
 	memcpy(rep->smg_name, session->sse_name, sizeof rep->smg_name);
 }
 
-void st_stats_fill(struct m0_st *st, struct m0_st_stats *ret)
+void m0_st__stats_fill(struct m0_st *st, struct m0_st_stats *ret)
 {
 	const struct st_session   *session = st->slf_session;
 	struct m0_lnet_stats       lnet;
@@ -235,13 +236,13 @@ void st_stats_fill(struct m0_st *st, struct m0_st_stats *ret)
 static void stat_serve(struct m0_st *st, const struct m0_st_msg *msg,
 		       struct m0_st_msg *rep)
 {
-	if (st_session_of(st, msg, ESRCH, &rep->smg_status) != NULL)
-		st_stats_fill(st, &rep->smg_stats);
+	if (m0_st__session_of(st, msg, ESRCH, &rep->smg_status) != NULL)
+		m0_st__stats_fill(st, &rep->smg_stats);
 }
 
 /* -- BATCH ----------------------------------------------------------------- */
 
-struct st_batch *st_batch_find(struct st_session *session, uint64_t id)
+struct st_batch *m0_st__batch_find(struct st_session *session, uint64_t id)
 {
 	struct m0_list_link *link;
 
@@ -264,7 +265,7 @@ static uint32_t batch_run(struct st_batch *batch)
 		return EPERM;
 	for (link = m0_list_first(&batch->sbh_tests); link != NULL;
 	     link = m0_list_next(&batch->sbh_tests, link))
-		st_test_run(container_of(link, struct st_test, stk_link));
+		m0_st__test_run(container_of(link, struct st_test, stk_link));
 	return 0;
 }
 
@@ -295,12 +296,12 @@ static void batch_serve(struct m0_st *st, const struct m0_st_msg *msg,
 			struct m0_st_msg *rep)
 {
 	struct st_session *session =
-		st_session_of(st, msg, ESRCH, &rep->smg_status);
+		m0_st__session_of(st, msg, ESRCH, &rep->smg_status);
 	struct st_batch *batch;
 
 	if (session == NULL)
 		return;
-	batch = st_batch_find(session, msg->smg_batch);
+	batch = m0_st__batch_find(session, msg->smg_batch);
 	if (batch == NULL) {
 		rep->smg_status = ENOENT;
 		return;
@@ -349,10 +350,10 @@ static uint32_t test_serve(struct st_rpc *rpc)
 	if (sid_is_any(&msg->smg_sid) ||
 	    m0_st_test_check(&msg->smg_test, msg->smg_feats) != 0)
 		return EINVAL;
-	session = st_session_of(rpc->sqr_st, msg, ENOENT, &status);
+	session = m0_st__session_of(rpc->sqr_st, msg, ENOENT, &status);
 	if (session == NULL)
 		return status;
-	batch = st_batch_find(session, msg->smg_test.tsr_batch);
+	batch = m0_st__batch_find(session, msg->smg_test.tsr_batch);
 	if (batch != NULL && batch->sbh_active_nr > 0)
 		return EBUSY;
 	if (session->sse_tests_nr >= ST_TESTS_MAX)
@@ -360,10 +361,10 @@ static uint32_t test_serve(struct st_rpc *rpc)
 	if (batch == NULL &&
 	    batch_new(session, msg->smg_test.tsr_batch) == NULL)
 		return ENOMEM;
-	return st_test_add(session, msg, rpc->sqr_buf);
+	return m0_st__test_add(session, msg, rpc->sqr_buf);
 }
 
-void st_session_serve(struct st_rpc *rpc)
+void m0_st__session_serve(struct st_rpc *rpc)
 {
 	struct m0_st           *st = rpc->sqr_st;
 	const struct m0_st_msg *msg = &rpc->sqr_msg;

@@ -72,7 +72,7 @@ static uint32_t client_make(struct st_test *test, const struct m0_st_msg *msg,
 	return units_make(test, msg, dests);
 }
 
-void st_test_free(struct st_test *test)
+void m0_st__test_free(struct st_test *test)
 {
 	struct m0_st *st = test->stk_batch->sbh_session->sse_st;
 	size_t        bytes = test->stk_what.tsr_bytes;
@@ -89,8 +89,8 @@ void st_test_free(struct st_test *test)
 	m0_free(test);
 }
 
-uint32_t st_test_add(struct st_session *session, const struct m0_st_msg *msg,
-		     const uint8_t *dests)
+uint32_t m0_st__test_add(struct st_session      *session,
+			 const struct m0_st_msg *msg, const uint8_t *dests)
 {
 	struct st_test *test;
 	uint32_t        status = 0;
@@ -98,12 +98,12 @@ uint32_t st_test_add(struct st_session *session, const struct m0_st_msg *msg,
 	if (M0_ALLOC_PTR(test) == NULL)
 		return ENOMEM;
 	test->stk_what = msg->smg_test;
-	test->stk_batch = st_batch_find(session, msg->smg_test.tsr_batch);
+	test->stk_batch = m0_st__batch_find(session, msg->smg_test.tsr_batch);
 	m0_list_link_init(&test->stk_link);
 	if (test->stk_what.tsr_is_client != 0)
 		status = client_make(test, msg, dests);
 	if (status != 0) {
-		st_test_free(test);
+		m0_st__test_free(test);
 		return status;
 	}
 	test->stk_nr = ++test->stk_batch->sbh_tests_nr;
@@ -124,7 +124,7 @@ static void unit_end(struct st_unit *unit)
 	if (--test->stk_active_nr > 0)
 		return;
 	--test->stk_batch->sbh_active_nr;
-	st_wake(test->stk_batch->sbh_session->sse_st, M0_TIME_IMMEDIATELY);
+	m0_st__wake(test->stk_batch->sbh_session->sse_st, M0_TIME_IMMEDIATELY);
 }
 
 static void unit_pause(struct st_unit *unit)
@@ -133,7 +133,7 @@ static void unit_pause(struct st_unit *unit)
 
 	unit->sun_resume = m0_time_add(m0_time_cached(), ST_PAUSE);
 	m0_list_add_tail(&st->slf_paused, &unit->sun_link);
-	st_wake(st, unit->sun_resume);
+	m0_st__wake(st, unit->sun_resume);
 }
 
 /** 0, or what is wrong with a reply. */
@@ -179,7 +179,7 @@ static void unit_done(struct st_rpc *rpc)
 	int                rc = unit_verify(unit, rpc);
 
 	unit->sun_rpc = NULL;
-	st_rpc_free(rpc);
+	m0_st__rpc_free(rpc);
 	if (rc != 0 && !test->stk_stops)
 		unit_failed(unit, session);
 	++unit->sun_seq;
@@ -202,7 +202,7 @@ static void unit_ping(struct st_unit *unit, struct st_rpc *rpc)
 	msg->smg_seq = unit->sun_seq;
 	msg->smg_sec = m0_time_seconds(rpc->sqr_begin);
 	msg->smg_nsec = m0_time_nanoseconds(rpc->sqr_begin);
-	st_rpc_call(rpc, NULL, 0, false);
+	m0_st__rpc_call(rpc, NULL, 0, false);
 }
 
 static void unit_brw(struct st_unit *unit, struct st_rpc *rpc)
@@ -218,7 +218,8 @@ static void unit_brw(struct st_unit *unit, struct st_rpc *rpc)
 	if (unit->sun_buf != NULL)
 		m0_st_pattern_fill(data, what->tsr_bytes, 0, what->tsr_check,
 				   M0_ST_POISON);
-	st_rpc_call(rpc, data, what->tsr_bytes, what->tsr_rw == M0_ST_WRITE);
+	m0_st__rpc_call(rpc, data, what->tsr_bytes,
+			what->tsr_rw == M0_ST_WRITE);
 }
 
 static void unit_next(struct st_unit *unit)
@@ -227,7 +228,7 @@ static void unit_next(struct st_unit *unit)
 	struct m0_st      *st = session->sse_st;
 	struct st_rpc     *rpc;
 
-	rpc = st_rpc_alloc(st, true, st->slf_cfg.scf_rpc_timeout_ms);
+	rpc = m0_st__rpc_alloc(st, true, st->slf_cfg.scf_rpc_timeout_ms);
 	if (rpc == NULL) {
 		unit_pause(unit);
 		return;
@@ -243,7 +244,7 @@ static void unit_next(struct st_unit *unit)
 		unit_brw(unit, rpc);
 }
 
-void st_test_run(struct st_test *test)
+void m0_st__test_run(struct st_test *test)
 {
 	uint32_t i;
 
@@ -259,7 +260,7 @@ void st_test_run(struct st_test *test)
 	}
 }
 
-void st_test_stop(struct st_test *test, bool force)
+void m0_st__test_stop(struct st_test *test, bool force)
 {
 	struct st_unit *unit;
 
@@ -272,12 +273,12 @@ void st_test_stop(struct st_test *test, bool force)
 			m0_list_del(&unit->sun_link);
 			unit_end(unit);
 		} else if (force && unit->sun_rpc != NULL) {
-			st_rpc_end(unit->sun_rpc, -ECANCELED);
+			m0_st__rpc_end(unit->sun_rpc, -ECANCELED);
 		}
 	}
 }
 
-m0_time_t st_tests_resume(struct m0_st *st, m0_time_t now)
+m0_time_t m0_st__tests_resume(struct m0_st *st, m0_time_t now)
 {
 	struct m0_list_link *link;
 
