@@ -5,6 +5,7 @@ Scripts stand for QEMU: no machine is booted.
 """
 import gzip
 import os
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -84,6 +85,16 @@ class Content(unittest.TestCase):
         self.module('top', b'gone')
         with self.assertRaisesRegex(Unavailable, 'no module gone'):
             initramfs.modules_order(['top'], self.folder.name)
+
+
+class Runner(unittest.TestCase):
+    """The program that runs stories."""
+
+    def test_the_stories_are_listed(self):
+        run = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'run')
+        said = subprocess.run([sys.executable, run, '--list'], check=True,
+                              stdout=subprocess.PIPE, text=True, timeout=60).stdout
+        self.assertRegex(said, r'(?m)^suite +\S')
 
 
 if __name__ == '__main__':
