@@ -258,6 +258,19 @@ static void fake_tx_done(struct m0_lnd_tx *tx, int status,
 	rt->rgt_health = health;
 }
 
+/** As the engine does if it has a credit and knows the way. */
+static void fake_reply(struct rig *rig, struct m0_lnd_rx *rx)
+{
+	struct rig_tx *rt;
+	uint64_t       nid4 = m0_lnet_nid_to4(&rx->lr_nid);
+
+	rt = rig_tx_make(rig, nid4, rig_last(rig)->rgr_hdr,
+			 rig->rg_begin_reply);
+	M0_ASSERT(rt != NULL);
+	rt->rgt_tx.ltx_answers = rx;
+	rig->rg_lnd->ld_ops->ldo_xmit(&rig->rg_ni, &rt->rgt_tx);
+}
+
 static int fake_rx_begin(struct m0_lnd_ni *ni, struct m0_lnd_rx *rx,
 			 const void *bytes, bool large)
 {
@@ -281,20 +294,28 @@ static int fake_rx_begin(struct m0_lnd_ni *ni, struct m0_lnd_rx *rx,
 						  .lpy_bytes = rig->rg_wanted };
 	rx->lr_discard_bytes = 0;
 	kind = m0_o2ib__lnet_kind(bytes);
+	if (kind == M0_O2IB_LNET_REPLY && rig->rg_get != NULL) {
+		rx->lr_payload = rig->rg_get->rgt_sink;
+		rx->lr_payload.lpy_bytes = rig->rg_wanted;
+	}
+	rx->lr_priv = rig;
 	rx->lr_cancelled = false;
 	rx->lr_kept = kind == M0_O2IB_LNET_GET;
 	rr->rgr_is_kept = rx->lr_kept;
+	if (rx->lr_kept && rig->rg_begin_reply > 0)
+		fake_reply(rig, rx);
 	return 0;
 }
 
 static void fake_rx_done(struct m0_lnd_rx *rx, int status,
 			 enum m0_lnd_health health)
 {
-	struct rig_rx *rr =
-		container_of(rx->lr_payload.lpy_vec, struct rig_rx, rgr_vec);
+	struct rig_rx *rr = ((struct rig *)rx->lr_priv)->rg_rxs;
 
 	(void)health;
-	M0_ASSERT(!rr->rgr_is_done && rr->rgr_rx == rx);
+	while (rr->rgr_is_done || rr->rgr_rx != rx)
+		M0_ASSERT(++rr <
+			  ((struct rig *)rx->lr_priv)->rg_rxs + RIG_RXS_MAX);
 	rr->rgr_is_done = true;
 	rr->rgr_status = status;
 }
@@ -345,6 +366,12 @@ void rig_init(struct rig *rig, uint64_t nid4, uint64_t stamp)
 void rig_init_deep(struct rig *rig, uint64_t nid4, uint64_t stamp,
 		   unsigned depth)
 {
+	rig_init_options(rig, nid4, stamp, depth, NULL);
+}
+
+void rig_init_options(struct rig *rig, uint64_t nid4, uint64_t stamp,
+		      unsigned depth, const char *options)
+{
 	struct m0_o2ib_cfg cfg;
 	char               why[M0_LND_WHY_BYTES];
 	int                rc;
@@ -363,7 +390,9 @@ void rig_init_deep(struct rig *rig, uint64_t nid4, uint64_t stamp,
 	rig->rg_ni.ldn_incarnation = stamp;
 	M0_ASSERT(depth <= RIG_DEPTH_MAX);
 	rig->rg_ni.ldn_peer_credits = depth;
+	rig->rg_ni.ldn_credits = 256;
 	rig->rg_ni.ldn_ops = &up_ops;
+	rig->rg_ni.ldn_options = options;
 	rig->rg_ni.ldn_engine = rig;
 	rc = rig->rg_lnd->ld_ops->ldo_ni_start(rig->rg_lnd, &rig->rg_ni, why);
 	M0_ASSERT(rc == 0);
@@ -512,6 +541,23 @@ struct rig_tx *rig_tx_make(struct rig *rig, uint64_t nid4, const void *lnet_hdr,
 		(struct m0_lnd_payload){ .lpy_vec = &rt->rgt_vec,
 					 .lpy_bytes = bytes };
 	m0_list_link_init(&rt->rgt_tx.ltx_link);
+	return rt;
+}
+
+struct rig_tx *rig_get_make(struct rig *rig, uint64_t nid4,
+			    const void *lnet_hdr, m0_bcount_t bytes)
+{
+	struct rig_tx *rt = rig_tx_make(rig, nid4, lnet_hdr, 0);
+
+	if (rt == NULL)
+		return NULL;
+	M0_ASSERT(bytes <= sizeof rig->rg_sink);
+	rt->rgt_buf = rig->rg_sink;
+	rt->rgt_count = bytes;
+	rt->rgt_sink = (struct m0_lnd_payload){ .lpy_vec = &rt->rgt_vec,
+						.lpy_bytes = bytes };
+	rt->rgt_tx.ltx_payload = (struct m0_lnd_payload){};
+	rt->rgt_tx.ltx_sink = &rt->rgt_sink;
 	return rt;
 }
 

@@ -53,15 +53,17 @@ struct rig_qp {
 };
 
 struct rig_tx {
-	struct m0_lnd_tx   rgt_tx;
-	uint8_t            rgt_hdr[M0_O2IB_LNET_HDR_BYTES];
-	struct m0_bufvec   rgt_vec;
-	void              *rgt_buf;
-	m0_bcount_t        rgt_count;
-	bool               rgt_is_used;
-	bool               rgt_is_done;
-	int                rgt_status;
-	enum m0_lnd_health rgt_health;
+	struct m0_lnd_tx rgt_tx;
+	uint8_t          rgt_hdr[M0_O2IB_LNET_HDR_BYTES];
+	struct m0_bufvec rgt_vec;
+	void            *rgt_buf;
+	m0_bcount_t      rgt_count;
+	/** A GET: memory for its REPLY. */
+	struct m0_lnd_payload rgt_sink;
+	bool                  rgt_is_used;
+	bool                  rgt_is_done;
+	int                   rgt_status;
+	enum m0_lnd_health    rgt_health;
 };
 
 struct rig_rx {
@@ -89,6 +91,10 @@ struct rig {
 	unsigned             rg_rxs_nr;
 	/** Answer of lu_rx_begin; memory that the engine wants to be filled. */
 	int rg_begin_rc;
+	/** A REPLY goes to the memory of this GET; NULL: as other messages. */
+	const struct rig_tx *rg_get;
+	/** lu_rx_begin sends the REPLY of a GET with so many bytes; 0: it does not. */
+	m0_bcount_t rg_begin_reply;
 	/** lu_rx_begin drops all connections before. */
 	bool        rg_begin_drops;
 	m0_bcount_t rg_wanted;
@@ -115,6 +121,9 @@ void rig_init(struct rig *rig, uint64_t nid4, uint64_t stamp);
 /** As rig_init(), with another depth than RIG_DEPTH. */
 void rig_init_deep(struct rig *rig, uint64_t nid4, uint64_t stamp,
 		   unsigned depth);
+/** As rig_init_deep(), with options of the network. */
+void rig_init_options(struct rig *rig, uint64_t nid4, uint64_t stamp,
+		      unsigned depth, const char *options);
 /** Stops the NI, and plays the ends of all QPs. */
 void rig_fini(struct rig *rig);
 /** Steps of the driver until it has nothing to do at once. */
@@ -139,6 +148,9 @@ void rig_port(struct rig *rig, bool is_up, bool is_gone);
 /** Makes a message of the engine; NULL: too many are on their way. */
 struct rig_tx *rig_tx_make(struct rig *rig, uint64_t nid4, const void *lnet_hdr,
 			   m0_bcount_t bytes);
+/** Makes a GET of so many bytes, which come to the first ones of rg_sink. */
+struct rig_tx *rig_get_make(struct rig *rig, uint64_t nid4,
+			    const void *lnet_hdr, m0_bcount_t bytes);
 void           rig_xmit(struct rig *rig, struct rig_tx *rt);
 /** The engine is done with a GET that it kept. */
 void rig_release(struct rig *rig, struct rig_rx *rr);

@@ -178,14 +178,14 @@ static void put_req_in(struct m0_o2ib__rx *rx)
 	m0_o2ib__rx_put(rx);
 }
 
-static void get_req_in(struct m0_o2ib__rx *rx, struct m0_o2ib__xfer *xfer)
+static void get_req_in(struct m0_o2ib__rx *rx)
 {
 	struct m0_o2ib__conn *conn = rx->orx_conn;
 	struct m0_o2ib_rbuf  *rbuf = rx->orx_rbuf;
+	struct m0_o2ib__xfer *xfer = rx->orx_xfer;
 
 	rx->orx_rbuf = NULL;
 	repost_as(conn, rbuf, M0_O2IB_GET_REQ);
-	rx->orx_xfer = xfer;
 	if (rx->orx_rx.lr_kept) {
 		m0_list_add_tail(&conn->ocn_gets, &rx->orx_link);
 	} else {
@@ -285,18 +285,22 @@ static int rx_offer(struct m0_o2ib__rx *rx, struct m0_o2ib_why *why)
 	if (rc != 0)
 		return rc;
 	rx->orx_cookie = in.oin_req.ibq_cookie;
+	/* The engine may send its REPLY from within the call. */
+	rx->orx_xfer = in.oin_xfer;
 	rc = lnd_ni->ldn_ops->lu_rx_begin(lnd_ni, &rx->orx_rx, in.oin_lnet_hdr,
 					  false);
-	if (rc != 0 && in.oin_xfer != NULL)
-		m0_o2ib__xfer_put(in.oin_xfer);
-	if (rc != 0)
+	if (rc != 0) {
+		rx->orx_xfer = NULL;
+		if (in.oin_xfer != NULL)
+			m0_o2ib__xfer_put(in.oin_xfer);
 		return rc;
+	}
 	if (rx->orx_type == M0_O2IB_IMMEDIATE)
 		immediate_in(rx, &in.oin_imm);
 	else if (rx->orx_type == M0_O2IB_PUT_REQ)
 		put_req_in(rx);
 	else
-		get_req_in(rx, in.oin_xfer);
+		get_req_in(rx);
 	return 0;
 }
 
