@@ -17,6 +17,17 @@ import machine as vm  # noqa: E402
 from packages import Unavailable  # noqa: E402
 
 
+class Program(unittest.TestCase):
+    """The program that runs stories."""
+
+    def test_it_names_each_story(self):
+        here = os.path.dirname(os.path.abspath(__file__))
+        out = subprocess.run([sys.executable, f'{here}/run', '--list'], check=True,
+                             stdout=subprocess.PIPE, text=True).stdout
+        for name in os.listdir(f'{here}/stories'):
+            self.assertIn(name[:-len('.sh')], out.split())
+
+
 class Console(unittest.TestCase):
     """What is read of a machine."""
 

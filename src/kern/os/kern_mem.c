@@ -11,7 +11,7 @@
 static atomic_long_t allocs_nr;
 
 /* Powers of two are aligned to their size, as far as the kernel has them in one piece. */
-static void *aligned_alloc_large(size_t size, unsigned shift)
+static void *large_alloc(size_t size, unsigned shift)
 {
 	size_t room;
 
@@ -24,7 +24,7 @@ static void *aligned_alloc_large(size_t size, unsigned shift)
 }
 
 /* More than a page is aligned to a page, wherever it comes from. */
-static void *aligned_alloc(size_t size, unsigned shift)
+static void *small_alloc(size_t size, unsigned shift)
 {
 	size_t align = (size_t)1 << shift;
 	size_t room = max64u(max64u(size, 1), align);
@@ -38,8 +38,8 @@ static void *aligned_alloc(size_t size, unsigned shift)
 
 void *kern_alloc(size_t size, unsigned shift)
 {
-	void *data = shift > PAGE_SHIFT ? aligned_alloc_large(size, shift)
-					: aligned_alloc(size, shift);
+	void *data = shift > PAGE_SHIFT ? large_alloc(size, shift)
+					: small_alloc(size, shift);
 
 	if (data != NULL)
 		atomic_long_inc(&allocs_nr);
