@@ -2,7 +2,6 @@
 /* The fixture: checks, waiting, the life of a case. */
 #include <stdarg.h>
 #include <unistd.h>
-#include <sys/syscall.h>
 
 #include "cf.h"
 #include "cf_internal.h"
@@ -254,7 +253,7 @@ void cf_begin(void)
 {
 	m0_semaphore_init(&cf.c_sem, 0);
 	cf.c_rnd = cf.c_seed * 2654435761u + 1;
-	cf.c_main_tid = (int)syscall(SYS_gettid);
+	cf.c_main_tid = cf_tid();
 	cf.c_tm_nr = 0;
 	cf.c_inside = 0;
 	cf.c_bufs = NULL;

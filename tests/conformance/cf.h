@@ -192,8 +192,19 @@ struct cf {
 	int         c_main_tid;
 };
 extern struct cf cf;
-/** Mutexes that this thread of the test holds itself, also in callbacks. */
-extern __thread uint32_t cf_own_held_nr;
+
+/** State of the fixture for each thread. */
+struct cf_thread {
+	/** Mutexes that the case holds itself, also in callbacks. */
+	uint32_t cth_own_held_nr;
+	/** Inside a call of the application: no callback may come. */
+	int cth_in_call;
+};
+
+/** The calling thread's. */
+struct cf_thread *cf_here(void);
+/** The number of the calling thread. */
+int cf_tid(void);
 
 /* ------------------------------------------------------------- checks -- */
 
@@ -267,6 +278,11 @@ void cf_wait_events(struct cf_buf *b, int nr);
 void cf_wait_state(struct cf_tm *t, enum m0_net_tm_state state);
 /** Waits until *counter >= want (read atomically). */
 void cf_wait_count(const int *counter, int want, const char *what);
+/**
+ * Are there no descriptors here? Then a machine without one has answered so to
+ * m0_net_tm_fd().
+ */
+bool cf_fd_none(void);
 /** Is the descriptor readable, now? */
 bool cf_fd_ready(int fd);
 /** Waits until it is, without any call of the library. */

@@ -132,7 +132,7 @@ bool cf_library_memory;
 
 enum {
 	LIBRARY_BYTES_MIN = 16 << 10,
-	PAGE_SHIFT = 12
+	PAGE_BITS = 12
 };
 
 /* Guard, segment, guard, segment, ... guard, in one block. */
@@ -149,7 +149,7 @@ struct cf_buf *cf_buf_raw(uint32_t nr, const m0_bcount_t *len)
 	b->cb_is_of_library = cf_library_memory &&
 			      b->cb_mem_nr >= LIBRARY_BYTES_MIN;
 	b->cb_mem = b->cb_is_of_library
-			    ? m0_alloc_aligned(b->cb_mem_nr, PAGE_SHIFT)
+			    ? m0_alloc_aligned(b->cb_mem_nr, PAGE_BITS)
 			    : malloc(b->cb_mem_nr);
 	b->cb_nb.nb_buffer.ov_vec.v_count = calloc(nr, sizeof *len);
 	b->cb_nb.nb_buffer.ov_buf = calloc(nr, sizeof(void *));
@@ -259,7 +259,7 @@ void cf_buf_free(struct cf_buf *b)
 	free(b->cb_nb.nb_buffer.ov_vec.v_count);
 	free(b->cb_nb.nb_buffer.ov_buf);
 	if (b->cb_is_of_library)
-		m0_free_aligned(b->cb_mem, b->cb_mem_nr, PAGE_SHIFT);
+		m0_free_aligned(b->cb_mem, b->cb_mem_nr, PAGE_BITS);
 	else
 		free(b->cb_mem);
 	free(b);

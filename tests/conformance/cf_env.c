@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <sys/syscall.h>
 
 #include "lib/env.h"
 #include "sim/sched/heap.h"
@@ -17,6 +18,18 @@
 
 static struct env     env;
 static struct m0_heap heap;
+
+static __thread struct cf_thread here;
+
+struct cf_thread *cf_here(void)
+{
+	return &here;
+}
+
+int cf_tid(void)
+{
+	return (int)syscall(SYS_gettid);
+}
 
 void cf__env_begin(void)
 {
@@ -131,6 +144,11 @@ void cf__env_report(void)
 {
 	if (env_is_sim(&env))
 		m0_sim_report(&env.env_sim, "case failed");
+}
+
+bool cf_fd_none(void)
+{
+	return false;
 }
 
 bool cf_fd_ready(int fd)

@@ -15,16 +15,13 @@ void           cf__env_yield(void);
 void           cf__env_report(void);
 struct m0_sim *cf__sim(void);
 
-/** Inside a call of the application, on this thread: no callback may come. */
-extern __thread int cf__in_call;
-
-#define CF_CALL(expr)                    \
-	({                               \
-		__typeof__(expr) cf_rc_; \
-		++cf__in_call;           \
-		cf_rc_ = (expr);         \
-		--cf__in_call;           \
-		cf_rc_;                  \
+#define CF_CALL(expr)                     \
+	({                                \
+		__typeof__(expr) cf_rc_;  \
+		++cf_here()->cth_in_call; \
+		cf_rc_ = (expr);          \
+		--cf_here()->cth_in_call; \
+		cf_rc_;                   \
 	})
 
 #endif /* M0_TESTS_CONFORMANCE_CF_INTERNAL_H */

@@ -1,14 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* The fixture: machines, their events, and promise 1 at their end. */
-#include <unistd.h>
-#include <sys/syscall.h>
-
 #include "cf.h"
 #include "cf_internal.h"
-
-__thread int cf__in_call;
-
-__thread uint32_t cf_own_held_nr;
 
 /*
  * Checks what holds in every callback. A buffer event of a TM in synchronous or
@@ -18,11 +11,11 @@ __thread uint32_t cf_own_held_nr;
 void cf_cb_enter(struct m0_net_transfer_mc *tm, bool buffer_event)
 {
 	struct cf_tm *t = container_of(tm, struct cf_tm, ct_tm);
-	bool          own = (int)syscall(SYS_gettid) == cf.c_main_tid;
+	bool          own = cf_tid() == cf.c_main_tid;
 
-	CF_EQ(m0_mutex_held_nr(), cf_own_held_nr,
+	CF_EQ(m0_mutex_held_nr(), cf_here()->cth_own_held_nr,
 	      "no lock is held in a callback");
-	CF_EQ(cf__in_call, 0,
+	CF_EQ(cf_here()->cth_in_call, 0,
 	      "a callback is never on the stack of a call of the application");
 	if (tm->ntm_bev_auto_deliver) {
 		CF_TRUE(cf.c_sim || !own,

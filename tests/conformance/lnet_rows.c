@@ -19,12 +19,10 @@
 #include "cf.h"
 #include "cf_internal.h"
 #include "lnet_rows.h"
+#include "row_parts.h"
 
 enum {
-	NODES_MAX = 2,
-	TIMEOUT_MS = 1000,
-	TIMEOUT_SIM_MS = 300,
-	TMIDS_NR = 4096
+	NODES_MAX = 2
 };
 
 static struct m0_lnet *nodes[NODES_MAX];
@@ -43,53 +41,13 @@ static const char *const tcp4_addrs[] = { "127.0.0.1", "127.0.0.2" };
 static char              other6[INET6_ADDRSTRLEN] = "fd00::2";
 static const char *const tcp6_addrs[] = { "::1", other6 };
 
-const char *const lnet_bad[] = { "",
-				 " ",
-				 ":",
-				 ":::",
-				 "127.0.0.1",
-				 "127.0.0.1@tcp",
-				 "127.0.0.1@tcp:12345",
-				 "127.0.0.1@tcp:12345:40",
-				 "127.0.0.1:12345:40:1",
-				 "127.0.0.1@tcp:12346:40:1",
-				 "127.0.0.1@tcp:12345:0:1",
-				 "127.0.0.1@tcp:12345:40:4096",
-				 "127.0.0.1@tcp:12345:40:-1",
-				 "127.0.0.1@tcp:12345:40:1 ",
-				 " 127.0.0.1@tcp:12345:40:1",
-				 "127.0.0.1@tcp:12345:40:1:",
-				 "127.0.0.1@tcp:12345:40:",
-				 "127.0.0.1@tcp:12345::1",
-				 "127.0.0.1@tcp::40:1",
-				 "127.0.0.1@:12345:40:1",
-				 "@tcp:12345:40:1",
-				 "127.0.0.256@tcp:12345:40:1",
-				 "127.0.0.1@ib:12345:40:1",
-				 "1@lo:12345:40:1",
-				 "::1::@tcp:12345:40:1",
-				 "127.0.0.1@tcp:12345:40:99999999999999",
-				 "127.0.0.1@tcp:12345:40:0x1",
-				 NULL };
-
 static void cfg_fill(struct m0_lnet_cfg *cfg, const char *addr)
 {
 	char text[128];
-	char why[M0_LNET_WHY_BYTES];
 
-	m0_lnet_cfg_default(cfg);
 	snprintf(text, sizeof text, is_o2ib ? "o2ib(%s)" : "tcp(%s)", addr);
-	CF_EQ(m0_lnet_cfg_networks(cfg, text, why), 0, "%s", why);
-	cfg->lc_inline = true;
+	row_lnet_cfg(cfg, text);
 	cfg->lc_port = (uint16_t)(20000 + (unsigned)getpid() % 12000);
-	cfg->lc_accept = M0_LNET_ACCEPT_ALL;
-	cfg->lc_src_port_max = 0;
-	cfg->lc_src_port_min = 0;
-	cfg->lc_peers_colibri = true;
-	cfg->lc_transaction_timeout_ms = cf.c_sim ? TIMEOUT_SIM_MS : TIMEOUT_MS;
-	cfg->lc_timeout_ms = cf.c_sim ? TIMEOUT_SIM_MS : TIMEOUT_MS;
-	cfg->lc_reconnect_min_ms = 10;
-	cfg->lc_reconnect_max_ms = 100;
 	cfg->lc_same_host = same_host;
 	cfg->lc_lanes = lanes_nr;
 }
@@ -171,11 +129,6 @@ void lnet_turn(void)
 		(void)m0_lnet_progress(nodes[i]);
 }
 
-static void addr_put(char *ret, const char *nid, unsigned nr)
-{
-	snprintf(ret, CF_ADDR_MAX, "%s:12345:40:%u", nid, nr % TMIDS_NR);
-}
-
 /* ------------------------------------------------------------------- lo -- */
 
 void lnet_lo_begin(void)
@@ -185,12 +138,12 @@ void lnet_lo_begin(void)
 
 void lnet_lo_addr(char *ret, unsigned nr)
 {
-	addr_put(ret, "127.0.0.1@tcp", nr);
+	row_lnet_addr(ret, "127.0.0.1@tcp", nr);
 }
 
 void lnet_lo_spelling(char *ret, unsigned nr)
 {
-	addr_put(ret, "127.0.0.1@tcp0", nr);
+	row_lnet_addr(ret, "127.0.0.1@tcp0", nr);
 }
 
 /* ----------------------------------------------------------------- tcp4 -- */
@@ -202,12 +155,12 @@ void lnet_tcp4_begin(void)
 
 void lnet_tcp4_addr(char *ret, unsigned nr)
 {
-	addr_put(ret, nr % 2 ? "127.0.0.1@tcp" : "127.0.0.2@tcp", nr);
+	row_lnet_addr(ret, nr % 2 ? "127.0.0.1@tcp" : "127.0.0.2@tcp", nr);
 }
 
 void lnet_tcp4_spelling(char *ret, unsigned nr)
 {
-	addr_put(ret, nr % 2 ? "127.0.0.1@tcp0" : "127.0.0.2@tcp0", nr);
+	row_lnet_addr(ret, nr % 2 ? "127.0.0.1@tcp0" : "127.0.0.2@tcp0", nr);
 }
 
 /* ----------------------------------------------------------------- o2ib -- */
@@ -242,7 +195,7 @@ void lnet_o2ib_addr(char *ret, unsigned nr)
 	char nid[M0_LNET_NIDSTR_SIZE];
 
 	snprintf(nid, sizeof nid, "%s@o2ib", o2ib_ip(nr));
-	addr_put(ret, nid, nr);
+	row_lnet_addr(ret, nid, nr);
 }
 
 void lnet_o2ib_spelling(char *ret, unsigned nr)
@@ -250,7 +203,7 @@ void lnet_o2ib_spelling(char *ret, unsigned nr)
 	char nid[M0_LNET_NIDSTR_SIZE];
 
 	snprintf(nid, sizeof nid, "%s@o2ib0", o2ib_ip(nr));
-	addr_put(ret, nid, nr);
+	row_lnet_addr(ret, nid, nr);
 }
 
 /* ----------------------------------------------------------------- host -- */
@@ -404,7 +357,7 @@ void lnet_tcp6_addr(char *ret, unsigned nr)
 	char nid[INET6_ADDRSTRLEN + 8];
 
 	snprintf(nid, sizeof nid, "%s@tcp", tcp6_addrs[!(nr % 2)]);
-	addr_put(ret, nid, nr);
+	row_lnet_addr(ret, nid, nr);
 }
 
 void lnet_tcp6_spelling(char *ret, unsigned nr)
@@ -412,5 +365,5 @@ void lnet_tcp6_spelling(char *ret, unsigned nr)
 	char nid[INET6_ADDRSTRLEN + 8];
 
 	snprintf(nid, sizeof nid, "%s@tcp0", tcp6_addrs[!(nr % 2)]);
-	addr_put(ret, nid, nr);
+	row_lnet_addr(ret, nid, nr);
 }

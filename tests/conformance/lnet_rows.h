@@ -39,6 +39,4 @@ struct m0_sim_host *lnet_host(unsigned i);
 struct io_hook;
 extern struct io_hook *lnet_hook;
 
-extern const char *const lnet_bad[];
-
 #endif /* M0_TESTS_CONFORMANCE_LNET_ROWS_H */

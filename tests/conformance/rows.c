@@ -1,44 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* The rows: a transport joins the suite by one of these. */
-#include "m0/mem.h"
 #include "m0/sunrpc.h"
-#include "m0/xlnet.h"
 
 #include "cf.h"
 #include "lnet_rows.h"
+#include "row_parts.h"
 #include "sunrpc_rows.h"
 #include "toy.h"
-
-static void mem_addr(char *ret, unsigned nr)
-{
-	snprintf(ret, CF_ADDR_MAX, "127.0.0.%u:%u", 1 + nr % 3, 7000 + nr);
-}
-
-static const char *const mem_bad[] = { "",
-				       " ",
-				       "127.0.0.1",
-				       "127.0.0.1:",
-				       ":7000",
-				       "127.0.0.1:0",
-				       "127.0.0.1:65536",
-				       "127.0.0.1:7000:1",
-				       "127.0.0.1:65535:4294967295",
-				       "127.0.0.256:7000",
-				       "127.0.0:7000",
-				       "127.0.0.1.1:7000",
-				       "127.0.0.1:70a",
-				       "127.0.0.1 :7000",
-				       " 127.0.0.1:7000",
-				       "127.0.0.1:7000 ",
-				       "127.0.0.1:-1",
-				       "localhost:7000",
-				       "*",
-				       "127.0.0.1:*",
-				       "0@lo:12345:34:1",
-				       "127.0.0.1:7000:",
-				       "127.0.0.1:99999999999999999999",
-				       "::1:7000",
-				       NULL };
 
 static void toy_addr(char *ret, unsigned nr)
 {
@@ -63,34 +31,10 @@ static const char *const toy_bad[] = {
 	"", "toy", "toy:", "toy:x", "toy:0", "toy:1 ", "127.0.0.1:7000", NULL
 };
 
-/* All rows of the LNet transport share these fields. */
-#define LNET_ROW                                                              \
-	.r_xprt = &m0_lnet_xprt, .r_bad = lnet_bad, .r_dynamic = true,        \
-	.r_nobody = 0, .r_nobuf = CF_RECEIVER, .r_toobig = CF_RECEIVER,       \
-	.r_desc_at_add = false, .r_efbig_alone = true, .r_stale = -ETIMEDOUT, \
-	.r_seg_max = M0_NET_LNET_SEGMENT_MAX,                                 \
-	.r_segs_max = M0_NET_LNET_SEGMENTS_MAX,                               \
-	.r_buf_max = M0_NET_LNET_BUFFER_MAX,                                  \
-	.r_msg_max = M0_NET_LNET_MESSAGE_MAX
-
 const struct cf_row cf_rows[] = {
 	{
 		.r_name = "mem",
-		.r_xprt = &m0_net_bulk_mem_xprt,
-		.r_addr = mem_addr,
-		.r_spelling = mem_addr,
-		.r_bad = mem_bad,
-		.r_dynamic = true,
-		.r_workers_set = m0_net_bulk_mem_tm_set_num_threads,
-		.r_nobody = -ENETUNREACH,
-		.r_nobuf = CF_BOTH,
-		.r_toobig = CF_BOTH,
-		.r_desc_at_add = false,
-		.r_stale = -ENOENT,
-		.r_seg_max = 1 << 20,
-		.r_segs_max = 16,
-		.r_buf_max = 16 << 20,
-		.r_msg_max = 16 << 20,
+		CF_MEM_ROW,
 	},
 	{
 		.r_name = "toy",
@@ -117,7 +61,7 @@ const struct cf_row cf_rows[] = {
 		.r_spelling = lnet_lo_spelling,
 		.r_begin = lnet_lo_begin,
 		.r_end = lnet_end,
-		LNET_ROW,
+		CF_LNET_ROW,
 	},
 	{
 		.r_name = "lnet-tcp4",
@@ -126,7 +70,7 @@ const struct cf_row cf_rows[] = {
 		.r_begin = lnet_tcp4_begin,
 		.r_end = lnet_end,
 		.r_turn = lnet_turn,
-		LNET_ROW,
+		CF_LNET_ROW,
 	},
 	{
 		.r_name = "lnet-o2ib",
@@ -135,7 +79,7 @@ const struct cf_row cf_rows[] = {
 		.r_begin = lnet_o2ib_begin,
 		.r_end = lnet_o2ib_end,
 		.r_turn = lnet_turn,
-		LNET_ROW,
+		CF_LNET_ROW,
 	},
 	{
 		.r_name = "lnet-host",
@@ -144,7 +88,7 @@ const struct cf_row cf_rows[] = {
 		.r_begin = lnet_host_begin,
 		.r_end = lnet_host_end,
 		.r_turn = lnet_turn,
-		LNET_ROW,
+		CF_LNET_ROW,
 	},
 	{
 		.r_name = "lnet-lanes",
@@ -153,7 +97,7 @@ const struct cf_row cf_rows[] = {
 		.r_begin = lnet_lanes_begin,
 		.r_end = lnet_lanes_end,
 		.r_turn = lnet_turn,
-		LNET_ROW,
+		CF_LNET_ROW,
 	},
 	{
 		.r_name = "lnet-attach",
@@ -162,7 +106,7 @@ const struct cf_row cf_rows[] = {
 		.r_begin = lnet_attach_begin,
 		.r_end = lnet_end,
 		.r_turn = lnet_turn,
-		LNET_ROW,
+		CF_LNET_ROW,
 	},
 	{
 		.r_name = "lnet-tcp6",
@@ -171,7 +115,7 @@ const struct cf_row cf_rows[] = {
 		.r_begin = lnet_tcp6_begin,
 		.r_end = lnet_end,
 		.r_turn = lnet_turn,
-		LNET_ROW,
+		CF_LNET_ROW,
 	},
 	{
 		.r_name = "sunrpc",

@@ -11,7 +11,7 @@
 static struct cf_tm *active;
 static struct cf_tm *owner;
 
-static void up(void)
+static void pair_up(void)
 {
 	active = cf_up(0);
 	owner = cf_up(1);
@@ -69,7 +69,7 @@ static void corrupted(void)
 	struct cf_buf         *p;
 	uint32_t               i;
 
-	up();
+	pair_up();
 	p = cf_passive(owner, M0_NET_QT_PASSIVE_BULK_SEND, 100, NULL);
 	CF_EQ(m0_net_desc_copy(&p->cb_nb.nb_desc, &d), 0, "copy");
 	for (i = 0; i < d.nbd_len; ++i) {
@@ -89,7 +89,7 @@ static void truncated(void)
 	struct cf_buf         *p;
 	uint32_t               len;
 
-	up();
+	pair_up();
 	p = cf_passive(owner, M0_NET_QT_PASSIVE_BULK_SEND, 100, NULL);
 	CF_EQ(m0_net_desc_copy(&p->cb_nb.nb_desc, &d), 0, "copy");
 	len = d.nbd_len;
@@ -108,7 +108,7 @@ static void too_long_and_noise(void)
 	struct cf_buf         *p;
 	unsigned               i, k;
 
-	up();
+	pair_up();
 	p = cf_passive(owner, M0_NET_QT_PASSIVE_BULK_SEND, 100, NULL);
 	memset(bytes, 0, sizeof bytes);
 	memcpy(bytes, p->cb_nb.nb_desc.nbd_data, p->cb_nb.nb_desc.nbd_len);
@@ -140,7 +140,7 @@ static void replayed(void)
 	struct m0_net_buf_desc d1, d2;
 	struct cf_buf         *p;
 
-	up();
+	pair_up();
 	p = cf_passive(owner, M0_NET_QT_PASSIVE_BULK_SEND, 100, NULL);
 	CF_EQ(m0_net_desc_copy(&p->cb_nb.nb_desc, &d1), 0, "copy");
 	CF_EQ(try(&d1), 0, "first use");
@@ -169,7 +169,7 @@ static void replayed_other_queue(void)
 	struct m0_net_buf_desc d;
 	struct cf_buf         *p;
 
-	up();
+	pair_up();
 	p = cf_passive(owner, M0_NET_QT_PASSIVE_BULK_SEND, 100, NULL);
 	CF_EQ(m0_net_desc_copy(&p->cb_nb.nb_desc, &d), 0, "copy");
 	CF_EQ(try(&d), 0, "first use");
@@ -189,7 +189,7 @@ static void foreign(void)
 	struct m0_net_buf_desc d;
 	struct cf_buf         *p;
 
-	up();
+	pair_up();
 	p = cf_passive(owner, M0_NET_QT_PASSIVE_BULK_SEND, 100, NULL);
 	CF_EQ(m0_net_kit_desc_decode(&p->cb_nb.nb_desc, &kd), 0, "decode");
 	kd.nks_incarnation ^= 0x5555;
@@ -208,7 +208,7 @@ static void forged(void)
 	struct cf_buf         *p, *a;
 	int                    rc;
 
-	up();
+	pair_up();
 	may = cf_up(0);
 	p = cf_passive(owner, M0_NET_QT_PASSIVE_BULK_SEND, 100, may);
 	CF_EQ(m0_net_kit_desc_decode(&p->cb_nb.nb_desc, &kd), 0, "decode");
@@ -235,7 +235,7 @@ static void made_up(void)
 	m0_time_t              begin;
 	size_t                 i;
 
-	up();
+	pair_up();
 	p = cf_passive(owner, M0_NET_QT_PASSIVE_BULK_SEND, 100, NULL);
 	CF_EQ(m0_net_kit_desc_decode(&p->cb_nb.nb_desc, &kd), 0, "decode");
 	begin = m0_time_now();
@@ -260,7 +260,7 @@ static void owner_stopped(void)
 	struct cf_buf         *p;
 	int                    rc;
 
-	up();
+	pair_up();
 	p = cf_passive(owner, M0_NET_QT_PASSIVE_BULK_SEND, 100, NULL);
 	CF_EQ(m0_net_desc_copy(&p->cb_nb.nb_desc, &d), 0, "copy");
 	cf_stop_wait(owner, true);
@@ -277,7 +277,7 @@ static void copy_and_free(void)
 	struct m0_net_buf_desc d = { 0, NULL };
 	struct cf_buf         *p;
 
-	up();
+	pair_up();
 	p = cf_passive(owner, M0_NET_QT_PASSIVE_BULK_SEND, 100, NULL);
 	m0_net_desc_free(&d);
 	CF_EQ(m0_net_desc_copy(&p->cb_nb.nb_desc, &d), 0, "copy");

@@ -186,7 +186,7 @@ static void confine_all_threads(void)
 /* The name of the thread that moves bytes for all machines; NULL: there is none. */
 static const char *mover(void)
 {
-	if (strncmp(cf.c_row->r_name, "lnet", 4) == 0)
+	if (strstr(cf.c_row->r_name, "lnet") != NULL)
 		return "m0-lnet";
 	return strcmp(cf.c_row->r_name, "sunrpc") == 0 ? "net-sunrpc" : NULL;
 }

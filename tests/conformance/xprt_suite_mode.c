@@ -10,7 +10,7 @@
 static struct cf_tm *t;
 static struct cf_tm *peer;
 
-static void up(enum cf_mode mode)
+static void pair_up(enum cf_mode mode)
 {
 	peer = cf_up(1);
 	t = cf_tm_new_mode(0, mode);
@@ -22,9 +22,9 @@ static void up(enum cf_mode mode)
 /* Runs the case in both modes. */
 static void both(void (*fn)(void))
 {
-	up(CF_SYNC);
+	pair_up(CF_SYNC);
 	fn();
-	up(CF_INLINE);
+	pair_up(CF_INLINE);
 	fn();
 }
 
@@ -444,14 +444,14 @@ static void under_mutex_do(void)
 	struct cf_buf  *r[2] = { cf_recv(t, 64), cf_recv(t, 64) };
 
 	m0_mutex_lock(&mine);
-	cf_own_held_nr = 1;
+	cf_here()->cth_own_held_nr = 1;
 	cf_send(peer, t, 8, 1);
 	CF_TRUE(cf_del(r[1]), "queued");
 	while (cf_get(&r[0]->cb_done) == 0 || cf_get(&r[1]->cb_done) == 0) {
 		wait_pending();
 		cf_deliver(t);
 	}
-	cf_own_held_nr = 0;
+	cf_here()->cth_own_held_nr = 0;
 	m0_mutex_unlock(&mine);
 	m0_mutex_fini(&mine);
 }
@@ -571,7 +571,8 @@ static void fd_message_do(void)
 
 static void fd_message(void)
 {
-	both(fd_message_do);
+	if (!cf_fd_none())
+		both(fd_message_do);
 }
 
 /* Readable when a deadline has expired; nobody polls meanwhile. */
@@ -609,7 +610,8 @@ static void fd_deadline_do(void)
 
 static void fd_deadline(void)
 {
-	both(fd_deadline_do);
+	if (!cf_fd_none())
+		both(fd_deadline_do);
 }
 
 /* The tick at which what is due at `ns` is looked for. */
@@ -655,7 +657,8 @@ static void fd_deadline_in_poll_do(void)
 
 static void fd_deadline_in_poll(void)
 {
-	both(fd_deadline_in_poll_do);
+	if (!cf_fd_none())
+		both(fd_deadline_in_poll_do);
 }
 
 /* Asked for before start, and with something pending already. */
@@ -663,6 +666,8 @@ static void fd_before_start(void)
 {
 	int m;
 
+	if (cf_fd_none())
+		return;
 	for (m = CF_SYNC; m <= CF_INLINE; ++m) {
 		int fd;
 
@@ -695,11 +700,14 @@ static void fd_hook(struct cf_buf *b, const struct m0_net_buffer_event *ev)
 /* An event that occurs during a callback makes the descriptor readable, too. */
 static void fd_of_refused(void)
 {
-	struct cf_tm  *other = cf_tm_new_mode(0, CF_INLINE);
+	struct cf_tm  *other;
 	struct cf_buf *b;
 	int            fd;
 
-	up(CF_INLINE);
+	if (cf_fd_none())
+		return;
+	other = cf_tm_new_mode(0, CF_INLINE);
+	pair_up(CF_INLINE);
 	cf_tm_begin_start(other);
 	cf_wait_state(other, M0_NET_TM_STARTED);
 	fd = m0_net_tm_fd(&t->ct_tm);

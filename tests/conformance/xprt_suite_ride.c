@@ -80,7 +80,7 @@ static struct cf_tm *up_mode(enum cf_mode mode)
 	return t;
 }
 
-static struct cf_tm *up(void)
+static struct cf_tm *pair_up(void)
 {
 	struct cf_tm *t = up_mode(cf.c_mode);
 
@@ -128,7 +128,7 @@ static void after_wake(void)
 {
 	int i;
 
-	up();
+	pair_up();
 	for (i = 0; i < 50; ++i) {
 		wake();
 		if (i % 3 == 0)
@@ -154,7 +154,7 @@ static void wake_threads(void)
 	int              done = 0;
 	int              i;
 
-	up();
+	pair_up();
 	/* The simulator has one thread. */
 	if (cf.c_sim) {
 		for (i = 0; i < 3; ++i)
@@ -192,7 +192,7 @@ static void event_wakes_cb(struct cf_buf                    *b,
 static void after_event(void)
 {
 	struct cf_tm  *peer = cf_up(1);
-	struct cf_tm  *t = up();
+	struct cf_tm  *t = pair_up();
 	struct cf_buf *r;
 	int            i;
 
@@ -212,7 +212,7 @@ static void wake_self(void)
 {
 	int nr;
 
-	up();
+	pair_up();
 	nr = cf_get(&rd.r_steps);
 	rd.r_chain = 20;
 	wake();
@@ -226,7 +226,7 @@ static void at_deadline(void)
 	int nr;
 	int i;
 
-	up();
+	pair_up();
 	for (i = 1; i <= 3; ++i) {
 		wait_seen("idle");
 		rd.r_after_ns = (m0_time_t)i * 3 * M0_TIME_ONE_MSEC;
@@ -243,7 +243,7 @@ static void step_sends(void)
 	struct cf_tm  *peer = cf_up(1);
 	struct cf_buf *r = cf_recv(peer, 64);
 
-	up();
+	pair_up();
 	rd.r_to = peer;
 	wake();
 	cf_wait_buf(r);
@@ -253,7 +253,7 @@ static void step_sends(void)
 /* No step after STOPPED, whichever thread wakes. */
 static void not_after_stopped(void)
 {
-	struct cf_tm *t = up();
+	struct cf_tm *t = pair_up();
 	int           nr;
 
 	rd.r_after_ns = 3 * M0_TIME_ONE_MSEC;
@@ -272,7 +272,7 @@ static void wake_and_stop(void)
 	int i;
 
 	for (i = 0; i < 8; ++i) {
-		struct cf_tm *t = up();
+		struct cf_tm *t = pair_up();
 
 		wake();
 		CF_EQ(cf_stop(t, cf_rand(2)), 0, "stop");
@@ -341,6 +341,8 @@ static void fd_both(void)
 {
 	int mode;
 
+	if (cf_fd_none())
+		return;
 	for (mode = CF_SYNC; mode <= CF_INLINE; ++mode) {
 		int fd;
 
@@ -421,7 +423,7 @@ static void fd_wake_meets_poll(enum cf_mode mode)
 static void fd_wake_thread(void)
 {
 	/* The simulator has one thread. */
-	if (cf.c_sim)
+	if (cf.c_sim || cf_fd_none())
 		return;
 	fd_wake_meets_poll(CF_SYNC);
 	fd_wake_meets_poll(CF_INLINE);

@@ -4,8 +4,6 @@
  * runs dry. [r.rpccore.efficient]
  */
 #include <sched.h>
-#include <unistd.h>
-#include <sys/syscall.h>
 
 #include "xprt_suite.h"
 
@@ -24,7 +22,7 @@ struct user {
 /* Only the test's own thread delivers; others look. */
 static void user_wait(struct cf_buf *b)
 {
-	if ((int)syscall(SYS_gettid) == cf.c_main_tid) {
+	if (cf_tid() == cf.c_main_tid) {
 		cf_wait_buf(b);
 		return;
 	}
