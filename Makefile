@@ -66,7 +66,7 @@ test-rdma:
 test-kernel:
 	@scripts/deps build
 	@scripts/test --build-only release
-	@tests/vm/run --build $(BUILD) kernel kernel-node || [ $$? = 77 ]
+	@tests/vm/run --build $(BUILD) kernel kernel-node kernel-net || [ $$? = 77 ]
 
 bench:
 	@scripts/deps build bench

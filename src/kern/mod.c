@@ -11,6 +11,7 @@
 #include "kern/os/kern_tls.h"
 #include "kern/tcp/kern_tcp.h"
 #include "m0/lnet.h"
+#include "m0/xlnet.h"
 #include "selftest/selftest.h"
 
 MODULE_LICENSE("Dual MIT/GPL");
@@ -18,7 +19,8 @@ MODULE_DESCRIPTION("Colibri: a node of LNet");
 
 static char *networks = "tcp";
 module_param(networks, charp, 0444);
-MODULE_PARM_DESC(networks, "networks and interfaces, such as tcp(eth0)");
+MODULE_PARM_DESC(networks,
+		 "networks and interfaces, such as tcp(eth0); empty: no node");
 
 static char *routes = "";
 module_param(routes, charp, 0444);
@@ -90,6 +92,18 @@ static int selftest_open(void)
 	return m0_st_open(&node_selftest, &cfg);
 }
 
+/* Pre: no machine of another module uses it. */
+static void node_close(void)
+{
+	if (node == NULL)
+		return;
+	if (node_selftest != NULL)
+		m0_st_close(node_selftest);
+	(void)m0_net_lnet_unuse(node);
+	m0_lnet_close(node);
+	node = NULL;
+}
+
 static int node_open(struct m0_lnet_cfg *cfg, char *why)
 {
 	int rc = cfg_make(cfg, why);
@@ -98,11 +112,11 @@ static int node_open(struct m0_lnet_cfg *cfg, char *why)
 		rc = m0_lnet_open(&node, cfg, why);
 	if (rc != 0)
 		return rc;
-	rc = selftest ? selftest_open() : 0;
-	if (rc != 0) {
-		m0_lnet_close(node);
-		node = NULL;
-	}
+	rc = m0_net_lnet_use(node);
+	if (rc == 0 && selftest)
+		rc = selftest_open();
+	if (rc != 0)
+		node_close();
 	return rc;
 }
 
@@ -112,6 +126,8 @@ static int node_start(void)
 	char               *why;
 	int                 rc = -ENOMEM;
 
+	if (networks[0] == 0)
+		return 0;
 	M0_ALLOC_PTR(cfg);
 	why = m0_alloc(M0_LNET_WHY_BYTES);
 	if (cfg != NULL && why != NULL) {
@@ -156,9 +172,7 @@ static void __exit colibri_end(void)
 	/* The module cannot stay, so it waits until another thread has left. */
 	while (kern_enter() != 0)
 		schedule_timeout_uninterruptible(1);
-	if (node_selftest != NULL)
-		m0_st_close(node_selftest);
-	m0_lnet_close(node);
+	node_close();
 	kern_leave();
 	leak_report();
 }

@@ -13,6 +13,15 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 # The part of room os that needs no process.
 OS_PORTABLE = [f'src/os/{name}.c' for name in (
     'chan', 'cond', 'cpus', 'os', 'rwlock', 'semaphore', 'strand', 'time')]
+# The rooms of colibri.ko.
+ROOMS = ['base', 'reactor', 'lnet', 'lnd/ksock', 'lnd/lo', 'lnd/o2ib', 'lnd/table', 'ring',
+         'node', 'front', 'net', 'kit', 'xprt/mem', 'xprt/lnet', 'selftest', 'kern']
+# Public headers and exported names (tests/abi/exported.txt) of rooms that it has not.
+NO_HEADER = re.compile(r'(rpc\w*|easy|sunrpc|sim\w*|lnet_daemon)\.h')
+NO_NAME = re.compile(r'm0_rpc_|m0_easy_|m0_net_bulk_sunrpc_|m0_lnet_daemon_|'
+                     r'm0_sync_tls$')
+# Modules call these besides: their entry, and functions that inline ones of headers call.
+OWN_NAMES = ['m0_kernel_enter', 'm0_kernel_leave', 'm0_sync__here']
 
 
 def renew(path, content):
@@ -43,9 +52,47 @@ def sources(*rooms):
             for p in sorted(glob.glob(f'{ROOT}/src/{room}/**/*.c', recursive=True))]
 
 
-def module_make(folder, name, files, *, own='', flags=''):
+def exported():
+    """Names that the shared library exports, and rooms of colibri.ko have."""
+    with open(f'{ROOT}/tests/abi/exported.txt', encoding='utf-8') as f:
+        return [name for name in f.read().split() if not NO_NAME.match(name)]
+
+
+def exports():
+    """A source that exports them. A name that no room has is an error of the link."""
+    headers = sorted(name for name in os.listdir(f'{ROOT}/include/m0')
+                     if name.endswith('.h') and not NO_HEADER.fullmatch(name))
+    return ''.join([
+        '/* SPDX-License-Identifier: Apache-2.0 OR MIT */\n#include <linux/export.h>\n',
+        *(f'#include "m0/{name}"\n' for name in headers), '#include "kern/kernel.h"\n',
+        *(f'EXPORT_SYMBOL({name});\n' for name in [*exported(), *OWN_NAMES])])
+
+
+def not_exported(path):
+    """Names that the shared library exports, and the module defines, but not exports."""
+    with open(f'{ROOT}/tests/abi/exported.txt', encoding='utf-8') as f:
+        known = set(f.read().split()) - set(exported())
+    out = subprocess.run(['nm', '--defined-only', path], check=True, stdout=subprocess.PIPE,
+                         text=True).stdout
+    return sorted(known & {line.split()[-1] for line in out.splitlines()})
+
+
+def colibri_build(folder, headers):
+    """Builds colibri.ko; returns its path, or None."""
+    renew(f'{folder}/exports.c', exports().encode())
+    module_make(folder, 'colibri', ['exports.c', *sources(*ROOMS), *OS_PORTABLE],
+                own='-Wframe-larger-than=1024')
+    path = module_build(folder, 'colibri', headers)
+    lost = not_exported(path) if path else []
+    if lost:
+        print(f'colibri.ko has these names, and does not export them: {" ".join(lost)}',
+              file=sys.stderr)
+    return None if lost else path
+
+
+def module_make(folder, name, files, *, own='', flags='', symbols=None):
     """Copies the sources and writes Kbuild. `own`: folders of headers that come first;
-    `flags`: lines for Kbuild."""
+    `flags`: lines for Kbuild; `symbols`: Module.symvers of a module below."""
     for part in ('src', 'include'):
         copy(f'{ROOT}/{part}', f'{folder}/{part}')
     copy(f'{ROOT}/scripts/kernel', f'{folder}/libc')
@@ -55,7 +102,8 @@ def module_make(folder, name, files, *, own='', flags=''):
 {name}-y := {objects}
 ccflags-y := {own} -I$(src)/libc -I$(src)/src -I$(src)/include \\
   -std=gnu11 -include linux/kernel.h -include linux/types.h -Wno-declaration-after-statement
-{flags}'''.encode())
+{flags}{f"KBUILD_EXTRA_SYMBOLS := {symbols}" if symbols else ""}
+'''.encode())
 
 
 def module_build(folder, name, headers, *, warns=False):

@@ -121,8 +121,8 @@ def modules_add(archive, wanted, folder):
     archive.text('modules/order', '\n'.join(os.path.basename(p) for p in order) + '\n')
 
 
-def build(path, packages, release, story, own=None):
-    """Writes the initial RAM file system of a story. `own`: a module for it, or None."""
+def build(path, packages, release, story, own=()):
+    """Writes the initial RAM file system of a story. `own`: modules for it."""
     root = packages.root
     archive = Archive()
     for name in ('proc', 'sys', 'dev', 'tmp', 'run', 'root'):
@@ -138,7 +138,7 @@ def build(path, packages, release, story, own=None):
         driver = f'{LIBRARIES}/libibverbs/librxe-rdmav34.so'
         program_add(archive, driver, f'{root}/{driver}', root)
         archive.file('etc/libibverbs.d/rxe.driver', f'{root}/etc/libibverbs.d/rxe.driver')
-    if own:
-        archive.file(f'own/{os.path.basename(own)}', own)
+    for module in own:
+        archive.file(f'own/{os.path.basename(module)}', module)
     modules_add(archive, story.modules, f'{root}/lib/modules/{release}')
     archive.write(path)

@@ -6,7 +6,7 @@ import selectors
 import subprocess
 import time
 
-CMDLINE = 'console=ttyS0 quiet panic=-1 oops=panic tsc=reliable'
+CMDLINE = 'console=ttyS0 quiet panic=-1 oops=panic tsc=reliable no_timer_check'
 # An emulated processor makes each step of a repeated string instruction by itself. Without
 # these features the kernel copies and clears eight bytes in a step.
 TCG_CPU = 'max,-erms,-fsrm'

@@ -18,6 +18,7 @@ struct kern_tls {
 	struct m0_thread  *knu_self;
 	struct m0_thread   knu_foreign;
 	const char        *knu_conjunct;
+	uint64_t knu_rooms[KERN_ROOMS_NR][KERN_ROOM_BYTES / sizeof(uint64_t)];
 };
 
 struct kern_slot {
@@ -144,4 +145,9 @@ struct m0_thread **self(void)
 struct m0_thread *foreign(void)
 {
 	return &tls()->knu_foreign;
+}
+
+void *kern_room(enum kern_room room)
+{
+	return tls()->knu_rooms[room];
 }

@@ -29,4 +29,18 @@ int kern_enter(void);
 void kern_leave(void);
 bool kern_is_inside(void);
 
+/** Rooms above os that keep state of their own for each thread. */
+enum kern_room {
+	KERN_ROOM_NET,
+	KERN_ROOM_KIT,
+	KERN_ROOMS_NR
+};
+
+enum {
+	KERN_ROOM_BYTES = 256
+};
+
+/** The state of a room for this thread, all zeroes at first. Pre: it is inside. */
+void *kern_room(enum kern_room room);
+
 #endif /* M0_SRC_KERN_OS_KERN_TLS_H */

@@ -6,14 +6,11 @@
  * for writing. A connection that nobody has accepted yet has inherited both the
  * listener's callback and its sk_user_data: only the listener's own state tells.
  */
-#include <linux/jiffies.h>
 #include <linux/sched.h>
 #include <net/tcp_states.h>
 
+#include "kern/os/kern_sleep.h"
 #include "kern/tcp/kern_tcp.h"
-
-/* A sleep that is cut here returns early, as it may. */
-#define SLEEP_MAX (3600 * HZ)
 
 static void sock_tell(struct kern_sock *sock, unsigned events)
 {
@@ -169,27 +166,15 @@ static m0_time_t sources_wait(struct m0_reactor *reactor, m0_time_t deadline)
 	return deadline;
 }
 
-static long ticks_until(m0_time_t deadline)
-{
-	m0_time_t now;
-
-	if (deadline == M0_TIME_NEVER)
-		return SLEEP_MAX;
-	now = m0_time_now();
-	if (deadline <= now)
-		return 0;
-	return (long)min64u(nsecs_to_jiffies64(deadline - now) + 1, SLEEP_MAX);
-}
-
 static void kern_sleep(struct m0_reactor *ref, m0_time_t deadline)
 {
 	struct kern_reactor *reactor = reactor_of(ref);
 	DEFINE_WAIT(wait);
-	long ticks = ticks_until(sources_wait(ref, deadline));
 
+	deadline = sources_wait(ref, deadline);
 	prepare_to_wait(&reactor->knr_queue, &wait, TASK_IDLE);
-	if (ticks > 0 && !has_news(reactor) && !m0_reactor_has_work(ref))
-		(void)schedule_timeout(ticks);
+	if (!has_news(reactor) && !m0_reactor_has_work(ref))
+		kern_sleep_until(deadline);
 	finish_wait(&reactor->knr_queue, &wait);
 	kern_reactor_take(reactor);
 }

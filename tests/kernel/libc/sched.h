@@ -2,4 +2,5 @@
 /* sched.h for tests inside the kernel. */
 #include <linux/sched.h>
 
-#define sched_yield() yield()
+#define sched_yield()  yield()
+#define sched_getcpu() raw_smp_processor_id()

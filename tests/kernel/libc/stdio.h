@@ -7,4 +7,10 @@
 
 #define printf(...) ((void)printk(KERN_INFO __VA_ARGS__))
 
+#define stderr                    NULL
+#define fprintf(file, ...)        ((void)printk(KERN_CONT __VA_ARGS__))
+#define vfprintf(file, fmt, args) ((void)vprintk(fmt, args))
+#define fputc(chr, file)          ((void)printk(KERN_CONT "%c", chr))
+#define fflush(file)              ((void)0)
+
 #endif

@@ -6,6 +6,7 @@
 #include <linux/slab.h>
 #include <linux/log2.h>
 #include <linux/mm.h>
+#include <linux/panic.h>
 #include <linux/sort.h>
 
 #define malloc(size)                   kvmalloc(size, GFP_KERNEL)
@@ -14,6 +15,7 @@
 #define getenv(name)                   ((char *)NULL)
 #define strtoul(text, end, base)       simple_strtoul(text, end, base)
 #define strtoull(text, end, base)      simple_strtoull(text, end, base)
+#define abort()                        panic("colibri: abort\n")
 #define atoi(text)                     ((int)simple_strtol(text, NULL, 10))
 #define qsort(base, nr, size, compare) sort(base, nr, size, compare, NULL)
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
-/* endian.h for tests inside the kernel. */
+/* endian.h, from the kernel (scripts/kernel-flags). */
 #include <asm/byteorder.h>
 
 #define htole16(x) ((uint16_t)cpu_to_le16(x))
