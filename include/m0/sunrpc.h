@@ -3,6 +3,8 @@
  * The sunrpc transport: messages and bulk over ONC RPC on TCP, for networks
  * that pass only plain RPC. m0/sunrpc.x defines its protocol.
  *
+ * Its library is libcolibri-sunrpc (pkg-config colibri-sunrpc).
+ *
  * Address: "host:port:id", where host is an IPv4 address in numbers, port is
  * 1-65535, and id is 0-4294967295. It names TM `id` of the process that listens
  * at host and port. At start the id may be `*`, which picks the highest free id

@@ -15,6 +15,8 @@
 
 #include "m0/base.h"
 
+#include "base/exports.h"
+
 enum {
 	M0_TIMERQ_TICK_SHIFT = 19,
 	M0_TIMERQ_WHEEL_BITS = 6,
@@ -46,13 +48,13 @@ struct m0_timerq {
 };
 
 /** @param now  a deadline before it is due at once. */
-void m0_timerq_init(struct m0_timerq *queue, m0_time_t now);
+M0_SHARED void m0_timerq_init(struct m0_timerq *queue, m0_time_t now);
 /** Pre: no timer is armed. */
-void m0_timerq_fini(struct m0_timerq *queue);
+M0_SHARED void m0_timerq_fini(struct m0_timerq *queue);
 
-void m0_timer_init(struct m0_timer *timer);
+M0_SHARED void m0_timer_init(struct m0_timer *timer);
 /** Pre: not armed. */
-void m0_timer_fini(struct m0_timer *timer);
+M0_SHARED void m0_timer_fini(struct m0_timer *timer);
 
 /** True between arm and either cancel or expiry. */
 static inline bool m0_timer_is_armed(const struct m0_timer *timer)
@@ -70,10 +72,11 @@ static inline m0_time_t m0_timer_deadline(const struct m0_timer *timer)
  * Arms the timer, or moves it if it is armed (in this queue). M0_TIME_NEVER
  * cancels. A deadline in the past is due at the next m0_timerq_expire().
  */
-void m0_timerq_arm(struct m0_timerq *queue, struct m0_timer *timer,
-		   m0_time_t deadline);
+M0_SHARED void m0_timerq_arm(struct m0_timerq *queue, struct m0_timer *timer,
+			     m0_time_t deadline);
 /** Nothing happens if the timer is not armed. */
-void m0_timerq_cancel(struct m0_timerq *queue, struct m0_timer *timer);
+M0_SHARED void m0_timerq_cancel(struct m0_timerq *queue,
+				struct m0_timer  *timer);
 
 /**
  * When to call m0_timerq_expire() next; M0_TIME_NEVER if no timer is armed.
@@ -81,7 +84,7 @@ void m0_timerq_cancel(struct m0_timerq *queue, struct m0_timer *timer);
  * and returns the queue to precision): for a timer t ahead at most log64(t /
  * tick) times in all.
  */
-m0_time_t m0_timerq_next(const struct m0_timerq *queue);
+M0_SHARED m0_time_t m0_timerq_next(const struct m0_timerq *queue);
 
 /**
  * Takes one expired timer out of the queue, in the order of deadlines (to a
@@ -89,6 +92,7 @@ m0_time_t m0_timerq_next(const struct m0_timerq *queue);
  * that the caller arms meanwhile are seen, so a loop over it must not arm into
  * the past.
  */
-struct m0_timer *m0_timerq_expire(struct m0_timerq *queue, m0_time_t now);
+M0_SHARED struct m0_timer *m0_timerq_expire(struct m0_timerq *queue,
+					    m0_time_t         now);
 
 #endif /* M0_SRC_BASE_TIMERQ_H */

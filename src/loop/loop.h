@@ -13,6 +13,8 @@
 
 #include "m0/base.h"
 
+#include "base/exports.h"
+
 /** Events of a descriptor. */
 enum m0_loop_event {
 	M0_LOOP_IN = 1,
@@ -57,15 +59,15 @@ struct m0_loop {
 };
 
 /** @retval <0  of the calls that make descriptors; nothing is left open. */
-int m0_loop_init(struct m0_loop *loop);
+M0_SHARED int m0_loop_init(struct m0_loop *loop);
 /** Descriptors of others stay open. */
-void m0_loop_fini(struct m0_loop *loop);
+M0_SHARED void m0_loop_fini(struct m0_loop *loop);
 
 /**
  * Watches `fd`, with both members set, from now on.
  * @retval -ENOMEM, -ENOSPC  the system's limits.
  */
-int m0_loop_add(struct m0_loop *loop, struct m0_loop_fd *fd);
+M0_SHARED int m0_loop_add(struct m0_loop *loop, struct m0_loop_fd *fd);
 /** Watches for some events only, of enum m0_loop_event; M0_LOOP_END comes with
  * M0_LOOP_IN. Errors are reported in any case. */
 int m0_loop_add_for(struct m0_loop *loop, struct m0_loop_fd *fd,
@@ -74,7 +76,7 @@ int m0_loop_add_for(struct m0_loop *loop, struct m0_loop_fd *fd,
  * the loop watches it. */
 int m0_loop_mask(struct m0_loop *loop, struct m0_loop_fd *fd, unsigned events);
 /** Stops watching; its handler is not called again. Before it is closed. */
-void m0_loop_del(struct m0_loop *loop, struct m0_loop_fd *fd);
+M0_SHARED void m0_loop_del(struct m0_loop *loop, struct m0_loop_fd *fd);
 
 /**
  * Waits until `deadline` at the latest (M0_TIME_IMMEDIATELY: only looks;
@@ -83,10 +85,10 @@ void m0_loop_del(struct m0_loop *loop, struct m0_loop_fd *fd);
  * earlier deadline that was armed.
  * @return of enum m0_loop_found.
  */
-unsigned m0_loop_wait(struct m0_loop *loop, m0_time_t deadline);
+M0_SHARED unsigned m0_loop_wait(struct m0_loop *loop, m0_time_t deadline);
 
 /** Ends a wait, or the next. Any thread; cheap when one is on its way. */
-void m0_loop_rouse(struct m0_loop *loop);
+M0_SHARED void m0_loop_rouse(struct m0_loop *loop);
 
 /**
  * For other loops: readable while a wait would find something, or after the

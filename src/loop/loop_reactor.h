@@ -5,6 +5,7 @@
 #ifndef M0_SRC_LOOP_LOOP_REACTOR_H
 #define M0_SRC_LOOP_LOOP_REACTOR_H
 
+#include "base/exports.h"
 #include "loop/loop.h"
 #include "reactor/reactor.h"
 
@@ -31,7 +32,8 @@ int m0_loop_reactor_create(struct m0_reactor **ret);
  * Asks the loop for input of all sources.
  * @return of m0_loop_wait.
  */
-unsigned m0_loop_reactor_ask(struct m0_loop_reactor *lre, m0_time_t deadline);
+M0_SHARED unsigned m0_loop_reactor_ask(struct m0_loop_reactor *lre,
+				       m0_time_t               deadline);
 /** For a source that has flushed: work that it has left must show in the
  * descriptor. */
 static inline void m0_loop_reactor_show(struct m0_loop_reactor *lre,

@@ -15,6 +15,8 @@
 #include "m0/base.h"
 #include "m0/sync.h"
 
+#include "base/exports.h"
+
 /**
  * A strand: something that moves. The thread that runs it calls `so_step`.
  *
@@ -119,9 +121,10 @@ struct m0_strand {
  * @param name  shown by debuggers and the simulator; kept by pointer; threads
  *              show its first 15 bytes.
  */
-void m0_strand_init(struct m0_strand *strand, const struct m0_strand_ops *ops,
-		    const char *name);
-void m0_strand_fini(struct m0_strand *strand);
+M0_SHARED void m0_strand_init(struct m0_strand           *strand,
+			      const struct m0_strand_ops *ops,
+			      const char                 *name);
+M0_SHARED void m0_strand_fini(struct m0_strand *strand);
 /**
  * Starts running the strand.
  * @param cpus  processors it is confined to; NULL: any.
@@ -133,7 +136,7 @@ int m0_strand_start(struct m0_strand *strand, const struct m0_bitmap *cpus);
  * Causes a step. Any thread, also from a step, never blocks; lock free; a
  * system call only if the runner sleeps. A no-op before start and after stop.
  */
-void m0_strand_wake(struct m0_strand *strand);
+M0_SHARED void m0_strand_wake(struct m0_strand *strand);
 /**
  * Moves a strand that is started to other processors. Any thread.
  * @retval -EINVAL  `cpus` names no processor that it may run on.
@@ -255,10 +258,10 @@ const struct m0_os_ops *m0_os_get(void);
  */
 uint32_t m0_os_epoch(void);
 
-void     m0_os_random(void *ret_bytes, size_t nr);
-uint64_t m0_os_wall_ns(void);
+M0_SHARED void m0_os_random(void *ret_bytes, size_t nr);
+uint64_t       m0_os_wall_ns(void);
 /** A variable of the environment; NULL: not set. */
-const char *m0_os_env(const char *name);
+M0_SHARED const char *m0_os_env(const char *name);
 /** Number of processors this process may run on, at least 1. */
 unsigned m0_os_cpus_nr(void);
 
@@ -269,7 +272,7 @@ void m0_os_yield(void);
  * Until *nr is 0: of threads that are on their way out of something that does not
  * block. Spins, then lets others run.
  */
-void m0_os_zero_wait(const uint32_t *nr);
+M0_SHARED void m0_os_zero_wait(const uint32_t *nr);
 
 /** Does the set name a processor of this machine? */
 bool m0_os_cpus_valid(const struct m0_bitmap *cpus);
@@ -295,19 +298,20 @@ struct m0_os_cpus {
 };
 
 /** m0_strand_start() on the processors that count. */
-int m0_os_cpus_start(struct m0_os_cpus *cpus, struct m0_strand *strand);
+M0_SHARED int m0_os_cpus_start(struct m0_os_cpus *cpus,
+			       struct m0_strand  *strand);
 /** m0_strand_stop() of what m0_os_cpus_start() has started. */
-void m0_os_cpus_stop(struct m0_os_cpus *cpus);
+M0_SHARED void m0_os_cpus_stop(struct m0_os_cpus *cpus);
 /**
  * Sets the hint, or the set; the strand moves at once. Any thread.
  * @param set  copied; NULL: none.
  * @retval -EINVAL  it names no processor that the strand may run on.
  * @retval -ENOMEM
  */
-int m0_os_cpus_set(struct m0_os_cpus *cpus, bool hint,
-		   const struct m0_bitmap *set);
+M0_SHARED int m0_os_cpus_set(struct m0_os_cpus *cpus, bool hint,
+			     const struct m0_bitmap *set);
 /** Was a set asked for? */
-bool m0_os_cpus_is_set(struct m0_os_cpus *cpus);
+M0_SHARED bool m0_os_cpus_is_set(struct m0_os_cpus *cpus);
 /** Frees both. Pre: not started. */
 void m0_os_cpus_fini(struct m0_os_cpus *cpus);
 

@@ -44,6 +44,7 @@
 #define M0_SRC_LND_O2IB_DEV_H
 
 #include "m0/lnd.h"
+#include "base/exports.h"
 #include "reactor/host_ops.h"
 #include "reactor/reactor.h"
 
@@ -413,7 +414,7 @@ struct m0_o2ib_provider {
 
 /** Sets the provider of nodes that open from now on: verbs at start, the simulator
  * while it runs. NULL: there is none. One thread at a time. */
-void m0_o2ib_provider_set(const struct m0_o2ib_provider *provider);
+M0_SHARED void m0_o2ib_provider_set(const struct m0_o2ib_provider *provider);
 const struct m0_o2ib_provider *m0_o2ib_provider_get(void);
 
 #endif /* M0_SRC_LND_O2IB_DEV_H */
