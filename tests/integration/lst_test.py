@@ -141,6 +141,59 @@ class Sessions(Lst):
         self.assertGreater(tree['received_bytes_per_s']['avg'], 1e6)
         self.assertIn('Batch is stopped', self.done('stop', 'b'))
 
+    def json(self, *args):
+        return json.loads(self.done(*args, '--json'))
+
+    def test_json_of_all_verbs(self):
+        self.node(1)
+        self.node(2)
+        self.assertEqual(self.json('new_session', 'lab', *self.options(3)),
+                         {'session': 'lab', 'timeout_s': 300, 'force': False})
+        ids = [f'12345-{self.nid(i)}' for i in (1, 2)]
+        one, two = ({'id': i, 'state': 'Active'} for i in ids)
+        self.assertEqual(self.json('add_group', 'cli', self.nid(1)),
+                         {'name': 'cli', 'nodes': [one]})
+        self.json('add_group', 'srv', self.nid(2))
+        self.json('add_group', 'both', 'cli', 'srv')
+        self.assertEqual(self.json('update_group', 'both', '--remove',
+                                   self.nid(1)),
+                         {'name': 'both', 'nodes': [two]})
+        self.assertEqual(self.json('update_group', 'both', '--refresh'),
+                         {'name': 'both', 'nodes': [two]})
+        self.assertEqual(self.json('list_group', 'cli'),
+                         {'groups': [{'name': 'cli', 'nodes': [one]}]})
+        self.assertEqual(self.json('del_group', 'both'),
+                         {'name': 'both', 'deleted': True})
+        self.assertEqual(
+            self.json('ping', '--group', 'srv')['nodes'],
+            [{**two, 'session': 'lab', 'console': self.nid(3)}])
+        self.assertEqual(self.json('show_session')['nodes'], 2)
+        batch = {'name': 'b', 'tests': 0, 'running': False}
+        self.assertEqual(self.json('add_batch', 'b'), batch)
+        batch['tests'] = 1
+        self.assertEqual(self.json('add_test', '--batch', 'b', '--from', 'cli',
+                                   '--to', 'srv', 'brw', 'read', 'size=64K'),
+                         batch)
+        self.assertEqual(self.json('run', 'b'), {**batch, 'running': True})
+        self.assertEqual(self.json('query', 'b'), {'batch': 'b', 'active': 1})
+        self.assertEqual(self.json('query', '--all', 'b'),
+                         {'batch': 'b', 'nodes': [{**one, 'active': 1}]})
+        counts = {'active': 1, 'busy': 0, 'down': 0, 'unknown': 0, 'total': 1}
+        ends = {'clients': counts, 'servers': counts}
+        self.assertEqual(
+            self.json('list_batch', 'b'),
+            {'name': 'b', 'running': True, **ends,
+             'tests': [{'test': 1, 'type': 'brw', 'loop': -1, 'concurrency': 1,
+                        'way': 'read', 'size': 65536, **ends}]})
+        self.assertEqual(len(self.json('list_batch')['batches']), 2)
+        self.assertEqual(self.json('stop', 'b'), batch)
+        self.assertEqual(self.json('stat', '--delay', '1', '--count', '1',
+                                   'cli')['nodes'], 1)
+        self.assertEqual(self.json('show_error', 'cli'),
+                         {'groups': [{'name': 'cli', 'nodes': []}]})
+        self.assertEqual(self.json('end_session'),
+                         {'session': 'lab', 'ended_everywhere': True})
+
     def test_all_checks_and_distributions(self):
         self.begin()
         self.done('add_group', 'both', 'cli', 'srv')
@@ -198,8 +251,8 @@ class Sessions(Lst):
         self.done('add_test', '--from', 'cli', '--to', 'dead', 'ping')
         victim.child.send_signal(signal.SIGKILL)
         victim.child.wait(cli.PATIENCE)
-        # The clients run, and their requests fail.
-        self.assert_refused(self.lst('run'), 1, 'Failed to run batch')
+        # Clients alone are told to run, as by the real console.
+        self.done('run')
         self.idle('batch')
         result = self.lst('show_error', 'cli')
         self.assertEqual(result.returncode, 1)
@@ -266,10 +319,11 @@ class Plans(Lst):
             self.assertRegex(line, r'MiB/s, \d+ messages/s, 0 errors: PASS$')
         with open(path, encoding='utf-8') as file:
             text = file.read()
-        page.check(self, text, plots=5)
+        page.check(self, text, plots=6)
         self.assertIn('small &lt;&amp;&gt;', text)
         for title in ('Rate over time', 'Latency over time',
-                      'Rate against size', 'by their latency'):
+                      'Rate against size', 'Requests by their latency',
+                      'Answers to the console by their latency'):
             self.assertIn(title, text)
 
     def test_plan_too_slow_fails(self):
@@ -283,6 +337,67 @@ class Plans(Lst):
         self.assertEqual([t['passed'] for t in tree['tests']],
                          [True, False, True])
         self.assertGreater(len(tree['tests'][0]['samples']), 0)
+
+    def baseline(self, factor):
+        """A file as of a run that was so many times as fast."""
+        with open(self.path('base.json'), encoding='utf-8') as file:
+            tree = json.load(file)
+        for result in tree['results']:
+            result['value'] *= factor
+        tree['results'].append({'name': 'other', 'unit': 'MiB/s', 'value': 1})
+        path = self.path('changed.json')
+        with open(path, 'w', encoding='utf-8') as file:
+            json.dump(tree, file)
+        return path
+
+    def test_plan_worse_than_last_time_fails(self):
+        self.node(1)
+        self.node(2)
+        base = self.path('base.json')
+        plan = self.make('short.yaml', (
+            f'groups: {{c: {self.nid(1)}, s: {self.nid(2)}}}\n'
+            'duration: 1\n'
+            'tests: [{test: ping, from: c, to: s}]\n').encode())
+        run = ('run', plan, *self.options(3))
+        self.assert_done(self.lst(*run, '--save-baseline', base))
+        with open(base, encoding='utf-8') as file:
+            results = json.load(file)['results']
+        self.assertEqual([(r['name'], r['unit']) for r in results],
+                         [('ping', 'messages/s')])
+        result = self.lst(*run, '--baseline', self.baseline(0.001))
+        self.assert_done(result)
+        self.assertRegex(result.stdout, rb'ping: [\d.]+ messages/s, last time '
+                         rb'[\d.]+: [\d.]+ % better \(tolerance 10 %\)\n')
+        # A worse result is not saved.
+        result = self.lst(*run, '--json', '--baseline', self.baseline(1000),
+                          '--tolerance', '50', '--save-baseline', base)
+        self.assertEqual(result.returncode, 1)
+        self.assertIn(b'worse than last time: 1 of 1 results by more than 50 % '
+                      b'of ', result.stderr)
+        tree = json.loads(result.stdout)
+        self.assertEqual(tree['verdict'], 'FAIL')
+        self.assertEqual([(b['name'], b['worse']) for b in tree['baseline']],
+                         [(r['name'], True) for r in results])
+        with open(base, encoding='utf-8') as file:
+            self.assertEqual(json.load(file)['results'], results)
+
+    def test_baseline_that_is_wrong_is_refused(self):
+        plan = self.plan()
+        missing = self.path('missing.json')
+        self.assert_refused(self.lst('run', plan, '--baseline', missing), 1,
+                            '--baseline', 'No such file')
+        path = self.make('base.json', b'{"tool": "perf", "results": []}')
+        self.assert_refused(self.lst('run', plan, '--baseline', path), 2,
+                            'not one that colibri lst')
+        path = self.make('base.json', b'{"tool": \n nonsense')
+        self.assert_refused(self.lst('run', plan, '--baseline', path), 2,
+                            'line 2')
+        self.assert_refused(self.lst('stat', 'x', '--baseline', path), 2,
+                            'run FILE.yaml')
+        with open(plan, 'a', encoding='utf-8') as file:
+            file.write('- {test: ping, from: clients, to: servers}\n')
+        self.assert_refused(self.lst('run', plan, '--save-baseline', path), 2,
+                            "two tests are named 'ping'")
 
     def test_plan_that_is_wrong_is_refused(self):
         path = self.path('plan.yaml')

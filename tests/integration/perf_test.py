@@ -44,7 +44,10 @@ class Measures(cli.Case):
         self.assert_done(cli.run('perf', *QUICK, '--report', path))
         with open(path, encoding='utf-8') as file:
             text = file.read()
-        page.check(self, text, plots=3)
+        page.check(self, text, plots=5)
+        for title in ('Rate of bulk over time', 'Rate of messages over time',
+                      'Latency over time', 'Rate of bulk against size'):
+            self.assertIn(title, text)
         self.assertIn('Distribution of latencies', text)
         self.assert_refused(cli.run('perf', '--listen', '--report', path), 2,
                             '--report')
@@ -52,6 +55,32 @@ class Measures(cli.Case):
                          '/nonsense/x')
         self.assertEqual(result.returncode, 1)
         self.assertIn(b'/nonsense/x', result.stderr)
+
+    def test_worse_than_last_time_fails(self):
+        path = self.path('base.json')
+        run = ('perf', *QUICK, '-T', 'latency,put', '-s', '4K')
+        self.assert_done(cli.run(*run, '--save-baseline', path))
+        with open(path, encoding='utf-8') as file:
+            tree = json.load(file)
+        self.assertEqual([(r['name'], r['unit']) for r in tree['results']],
+                         [('mem async, latency 4K x 1', 'us'),
+                          ('mem async, put 4K x 8', 'ops/s')])
+        for factor, code in ((1000, 0), (0.001, 1)):
+            # Less is better of a time.
+            values = [tree['results'][0]['value'] * factor,
+                      tree['results'][1]['value'] / factor]
+            with open(path, 'w', encoding='utf-8') as file:
+                json.dump({**tree, 'results': [
+                    {**r, 'value': v}
+                    for r, v in zip(tree['results'], values)]}, file)
+            result = cli.run(*run, '--baseline', path)
+            self.assertEqual(result.returncode, code, result.stderr)
+            self.assertEqual(b'worse than last time: 2 of 2' in result.stderr,
+                             code == 1)
+            self.assertIn(b'WORSE THAN LAST TIME' if code == 1 else b'better',
+                          result.stdout)
+        self.assert_refused(cli.run('perf', '--listen', '--baseline', path), 2,
+                            '--baseline')
 
     def test_async(self):
         self.check('--mode', 'async')

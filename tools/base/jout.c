@@ -97,6 +97,42 @@ void jout_append_str(struct json_t *array, const char *value)
 	(void)json_array_append_new(array, json_string(value));
 }
 
+struct json_t *jout_read(FILE *file, char why[JOUT_WHY_BYTES])
+{
+	json_error_t error;
+	json_t      *tree = json_loadf(file, 0, &error);
+
+	if (tree == NULL)
+		snprintf(why, JOUT_WHY_BYTES, "line %d: %.160s", error.line,
+			 error.text);
+	return tree;
+}
+
+struct json_t *jout_get(const struct json_t *object, const char *key)
+{
+	return json_object_get(object, key);
+}
+
+const char *jout_get_str(const struct json_t *object, const char *key)
+{
+	return json_string_value(json_object_get(object, key));
+}
+
+bool jout_get_real(const struct json_t *object, const char *key, double *ret)
+{
+	const json_t *value = json_object_get(object, key);
+
+	if (!json_is_number(value))
+		return false;
+	*ret = json_number_value(value);
+	return true;
+}
+
+struct json_t *jout_at(const struct json_t *array, size_t i)
+{
+	return json_array_get(array, i);
+}
+
 bool jout_is_empty(const struct json_t *tree)
 {
 	return json_array_size(tree) == 0 && json_object_size(tree) == 0;

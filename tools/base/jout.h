@@ -12,6 +12,11 @@
 
 struct json_t;
 
+enum {
+	/** Space for why a tree cannot be read. */
+	JOUT_WHY_BYTES = 200
+};
+
 /** A new tree: an object. */
 struct json_t *jout_alloc(void);
 void           jout_free(struct json_t *tree);
@@ -34,6 +39,15 @@ struct json_t *jout_append(struct json_t *array);
 void jout_append_num(struct json_t *array, uint64_t value);
 /** A text at the end of an array. */
 void jout_append_str(struct json_t *array, const char *value);
+
+/** Reads a tree. @return NULL: it is not JSON, and `why` says where. */
+struct json_t *jout_read(FILE *file, char why[JOUT_WHY_BYTES]);
+/* Members of an object, elements of an array; NULL or false: there is none, or it
+ * has another type. */
+struct json_t *jout_get(const struct json_t *object, const char *key);
+const char    *jout_get_str(const struct json_t *object, const char *key);
+bool jout_get_real(const struct json_t *object, const char *key, double *ret);
+struct json_t *jout_at(const struct json_t *array, size_t i);
 
 /** An array or object without members. */
 bool jout_is_empty(const struct json_t *tree);

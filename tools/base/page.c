@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 #include <string.h>
+#include <time.h>
 
 #include "m0/base.h"
 
@@ -11,23 +12,29 @@ enum {
 	LEFT = 76,
 	RIGHT = 16,
 	TOP = 12,
-	BOTTOM = 44,
-	TICKS = 5
+	BOTTOM = 48,
+	TICKS = 5,
+	/** Most numbers at a logarithmic axis. */
+	LOG_TICKS_MAX = 9,
+	/** Lines with more points have no marks. */
+	MARKS_MAX = 64,
+	LABEL_BYTES = 32
 };
 
 static const char style[] =
 	":root{color-scheme:light dark;--ink:#222;--paper:#fff;--line:#ccc;"
 	"--s0:#1f6feb;--s1:#d1570a;--s2:#1a7f37;--s3:#8250df;--s4:#bf3989;"
-	"--s5:#7d6a00}"
+	"--s5:#7d6a00;--s6:#007a83;--s7:#6e5494}"
 	"@media(prefers-color-scheme:dark){:root{--ink:#ddd;--paper:#161616;"
 	"--line:#444;--s0:#6cb0ff;--s1:#ff9b5e;--s2:#5fd27a;--s3:#c49bff;"
-	"--s4:#ff8ec7;--s5:#e0c940}}"
+	"--s4:#ff8ec7;--s5:#e0c940;--s6:#4fd6e0;--s7:#b9a8d9}}"
 	"body{font:15px/1.5 sans-serif;color:var(--ink);background:var(--paper);"
 	"max-width:760px;margin:2em auto;padding:0 1em}"
 	"table{border-collapse:collapse}td,th{border:1px solid var(--line);"
-	"padding:.2em .6em;text-align:right}td:first-child{text-align:left}"
+	"padding:.2em .6em;text-align:right}td:first-child,th:first-child{text-align:left}"
 	"svg{width:100%;height:auto}svg text{fill:var(--ink);font-size:12px}"
-	".grid{stroke:var(--line)}.axis{stroke:var(--ink)}";
+	".grid{stroke:var(--line)}.axis{stroke:var(--ink)}"
+	".legend span{white-space:nowrap;margin-right:1em}";
 
 static void escape(FILE *file, const char *text)
 {
@@ -70,6 +77,17 @@ void page_text(FILE *file, const char *text)
 	fputs("</p>\n", file);
 }
 
+void page_time(FILE *file)
+{
+	time_t    now = time(NULL);
+	struct tm tm;
+	char      text[40] = "";
+
+	if (localtime_r(&now, &tm) != NULL)
+		(void)strftime(text, sizeof text, "%Y-%m-%d %H:%M %Z", &tm);
+	page_text(file, text);
+}
+
 void page_table(FILE *file, const char *const *cells, size_t rows,
 		size_t columns)
 {
@@ -89,14 +107,18 @@ void page_table(FILE *file, const char *const *cells, size_t rows,
 	fputs("</table>\n", file);
 }
 
-/* -- plots ----------------------------------------------------------------- */
+/* -- axes ------------------------------------------------------------------ */
 
-struct axes {
-	double pax_x_min;
-	double pax_x_max;
-	double pax_y_max;
-	double pax_y_step;
-	bool   pax_log_x;
+/** An axis of a plot, and the pixels that it takes. */
+struct scale {
+	const struct page_axis *pgx_axis;
+	double                  pgx_min;
+	double                  pgx_max;
+	/** Distance of the numbers, or their quotient if it is logarithmic; 0: they
+	 * are 1, 2, 5, 10, 20, ... */
+	double pgx_step;
+	int    pgx_from;
+	int    pgx_to;
 };
 
 /** Logarithm of base 2, exact for powers of 2, straight lines between them. */
@@ -119,8 +141,7 @@ static double whole_up(double value)
 	return whole < value ? whole + 1 : whole;
 }
 
-/** The next number of 1, 2, 5, 10, 20, ... */
-static double round_up(double value)
+static double power10_below(double value)
 {
 	double unit = 1;
 
@@ -128,186 +149,329 @@ static double round_up(double value)
 		unit *= 10;
 	while (unit > value && unit > 1e-9)
 		unit /= 10;
+	return unit;
+}
+
+/** The next number of 1, 2, 5, 10, 20, ... that is not below. */
+static double round_up(double value)
+{
+	double unit = power10_below(value);
+
 	return value <= unit       ? unit
 	       : value <= 2 * unit ? 2 * unit
 	       : value <= 5 * unit ? 5 * unit
 				   : 10 * unit;
 }
 
-static double place_x(const struct axes *axes, double x)
+/** The last that is not above. */
+static double round_down(double value)
 {
-	if (axes->pax_log_x)
-		x = log2_of(x);
-	return LEFT + (x - axes->pax_x_min) /
-			      (axes->pax_x_max - axes->pax_x_min) *
-			      (WIDTH - LEFT - RIGHT);
+	double unit = power10_below(value);
+
+	return value >= 5 * unit   ? 5 * unit
+	       : value >= 2 * unit ? 2 * unit
+				   : unit;
 }
 
-static double place_y(const struct axes *axes, double y)
+/** The next one. Pre: value is one of them. */
+static double round_next(double value)
 {
-	return HEIGHT - BOTTOM - y / axes->pax_y_max * (HEIGHT - TOP - BOTTOM);
+	return round_up(value * 1.5);
 }
 
-static void axes_init(struct axes *axes, const struct page_plot *plot)
+double page_bar(double value)
 {
-	bool   first = true;
+	return round_up(value);
+}
+
+double page_bar_next(double bar)
+{
+	return round_next(bar);
+}
+
+static double place(const struct scale *scale, double value)
+{
+	double min = scale->pgx_min;
+	double max = scale->pgx_max;
+
+	value = max_check(value, min);
+	if (scale->pgx_axis->pxs_log) {
+		value = log2_of(value);
+		min = log2_of(min);
+		max = log2_of(max);
+	}
+	return scale->pgx_from +
+	       (value - min) / (max - min) * (scale->pgx_to - scale->pgx_from);
+}
+
+static double point_of(const struct page_point *point, bool x)
+{
+	return x ? point->pgp_x : point->pgp_y;
+}
+
+/** @return false: there are no points. */
+static bool extent(const struct page_plot *plot, bool x, double *ret_min,
+		   double *ret_max)
+{
+	bool   found = false;
+	bool   log = x ? plot->ppl_x.pxs_log : plot->ppl_y.pxs_log;
 	size_t i;
 	size_t j;
 
-	*axes = (struct axes){ .pax_log_x = plot->ppl_log_x };
 	for (i = 0; i < plot->ppl_series_nr; ++i) {
 		for (j = 0; j < plot->ppl_series[i].pgs_nr; ++j) {
-			struct page_point point =
-				plot->ppl_series[i].pgs_points[j];
+			double value =
+				point_of(&plot->ppl_series[i].pgs_points[j], x);
 
-			if (plot->ppl_log_x)
-				point.pgp_x = log2_of(point.pgp_x);
-			if (first || point.pgp_x < axes->pax_x_min)
-				axes->pax_x_min = point.pgp_x;
-			if (first || point.pgp_x > axes->pax_x_max)
-				axes->pax_x_max = point.pgp_x;
-			axes->pax_y_max =
-				max_check(axes->pax_y_max, point.pgp_y);
-			first = false;
+			if (log && value <= 0)
+				continue;
+			if (!found || value < *ret_min)
+				*ret_min = value;
+			if (!found || value > *ret_max)
+				*ret_max = value;
+			found = true;
 		}
 	}
-	if (axes->pax_x_max <= axes->pax_x_min)
-		axes->pax_x_max = axes->pax_x_min + 1;
-	axes->pax_y_step =
-		round_up(axes->pax_y_max > 0 ? axes->pax_y_max / TICKS : 1);
-	axes->pax_y_max =
-		axes->pax_y_step *
-		whole_up(max_check(axes->pax_y_max / axes->pax_y_step, 1.0));
+	return found;
 }
 
-static void tick_x(FILE *file, const struct axes *axes, double x,
-		   const char *text)
+/** Powers of 2. */
+static void scale_bytes(struct scale *scale)
 {
-	double at = place_x(axes, x);
+	double powers = log2_of(scale->pgx_max) - log2_of(scale->pgx_min);
+	double step;
 
+	scale->pgx_step = 2;
+	for (step = 1; powers / step >= LOG_TICKS_MAX; ++step)
+		scale->pgx_step *= 2;
+}
+
+/** 1, 2, 5, ... or, if those are too many, 1, 10, 100, ... */
+static void scale_decimal(struct scale *scale, bool widens)
+{
+	double   tick;
+	unsigned nr = 0;
+
+	if (widens) {
+		scale->pgx_min = round_down(scale->pgx_min);
+		scale->pgx_max = round_up(scale->pgx_max);
+	}
+	for (tick = round_up(scale->pgx_min); tick <= scale->pgx_max;
+	     tick = round_next(tick))
+		++nr;
+	scale->pgx_step = nr > LOG_TICKS_MAX ? 10 : 0;
+}
+
+/** From 0. @param widens  the axis ends at a number. */
+static void scale_linear(struct scale *scale, bool widens)
+{
+	double max = scale->pgx_max > 0 ? scale->pgx_max : 1;
+
+	scale->pgx_min = 0;
+	scale->pgx_step = round_up(max / TICKS);
+	scale->pgx_max = widens ? scale->pgx_step *
+					  whole_up(max / scale->pgx_step)
+				: max;
+}
+
+static bool scale_init(struct scale *scale, const struct page_plot *plot,
+		       bool x)
+{
+	*scale = (struct scale){ .pgx_axis = x ? &plot->ppl_x : &plot->ppl_y };
+	if (!extent(plot, x, &scale->pgx_min, &scale->pgx_max))
+		return false;
+	scale->pgx_from = x ? LEFT : HEIGHT - BOTTOM;
+	scale->pgx_to = x ? WIDTH - RIGHT : TOP;
+	if (!scale->pgx_axis->pxs_log) {
+		scale_linear(scale, !x);
+		return true;
+	}
+	if (scale->pgx_max <= scale->pgx_min || (x && plot->ppl_bars)) {
+		/* Half a bar. */
+		scale->pgx_min /= 1.5;
+		scale->pgx_max *= 1.5;
+	}
+	if (scale->pgx_axis->pxs_unit == PAGE_BYTES)
+		scale_bytes(scale);
+	else
+		scale_decimal(scale, !x);
+	return true;
+}
+
+/** "1M", "20 us", "0.5". */
+static void label(char ret[LABEL_BYTES], enum page_unit unit, double value)
+{
+	static const char *const names[][5] = {
+		[PAGE_NUMBER] = { "", "k", "M", "G", "T" },
+		[PAGE_BYTES] = { "", "K", "M", "G", "T" },
+		[PAGE_NS] = { " ns", " us", " ms", " s", "000 s" },
+	};
+	double   base = unit == PAGE_BYTES ? 1024 : 1000;
+	unsigned i = 0;
+
+	/* Numbers up to 9,999 are written out. */
+	if (unit != PAGE_NUMBER || value >= 1e4)
+		for (; value >= base && i < 4; ++i)
+			value /= base;
+	snprintf(ret, LABEL_BYTES, "%.4g%s", value, names[unit][i]);
+}
+
+static double tick_first(const struct scale *scale)
+{
+	double power = 1;
+
+	if (!scale->pgx_axis->pxs_log)
+		return whole_up(scale->pgx_min / scale->pgx_step) *
+		       scale->pgx_step;
+	if (scale->pgx_axis->pxs_unit != PAGE_BYTES) {
+		power = round_up(scale->pgx_min);
+		while (scale->pgx_step > 0 && power10_below(power) < power)
+			power = round_next(power);
+		return power;
+	}
+	while (power < scale->pgx_min)
+		power *= 2;
+	return power;
+}
+
+static double tick_next(const struct scale *scale, double tick)
+{
+	if (!scale->pgx_axis->pxs_log)
+		return tick + scale->pgx_step;
+	return scale->pgx_step > 0 ? tick * scale->pgx_step : round_next(tick);
+}
+
+static void tick_x(FILE *file, double at, const char *text)
+{
 	fprintf(file,
 		"<line class=\"grid\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%d\" "
 		"y2=\"%d\"/><text x=\"%.1f\" y=\"%d\" "
 		"text-anchor=\"middle\">%s</text>\n",
-		at, at, TOP, HEIGHT - BOTTOM, at, HEIGHT - BOTTOM + 16, text);
+		at, at, TOP, HEIGHT - BOTTOM, at, HEIGHT - BOTTOM + 19, text);
 }
 
-static void ticks_x(FILE *file, const struct axes *axes)
+static void tick_y(FILE *file, double at, const char *text)
 {
-	static const char *const units[] = { "", "K", "M", "G", "T" };
-	char                     text[64];
-	double                   step;
-	double                   x;
+	fprintf(file,
+		"<line class=\"grid\" x1=\"%d\" x2=\"%d\" y1=\"%.1f\" "
+		"y2=\"%.1f\"/><text x=\"%d\" y=\"%.1f\" "
+		"text-anchor=\"end\">%s</text>\n",
+		LEFT, WIDTH - RIGHT, at, at, LEFT - 6, at + 4, text);
+}
 
-	if (axes->pax_log_x) {
-		step = whole_up((axes->pax_x_max - axes->pax_x_min) / 8);
-		for (x = whole_up(axes->pax_x_min); x <= axes->pax_x_max;
-		     x += step) {
-			unsigned power = min_check((unsigned)x, 49U);
+static void ticks_print(FILE *file, const struct scale *scale, bool x)
+{
+	char   text[LABEL_BYTES];
+	double tick;
 
-			snprintf(text, sizeof text, "%u%s", 1U << power % 10,
-				 units[power / 10]);
-			tick_x(file, axes, (double)(UINT64_C(1) << power),
-			       text);
-		}
-		return;
-	}
-	step = round_up((axes->pax_x_max - axes->pax_x_min) / TICKS);
-	for (x = whole_up(axes->pax_x_min / step) * step; x <= axes->pax_x_max;
-	     x += step) {
-		snprintf(text, sizeof text, "%g", x);
-		tick_x(file, axes, x, text);
+	for (tick = tick_first(scale); tick <= scale->pgx_max * 1.0001;
+	     tick = tick_next(scale, tick)) {
+		label(text, scale->pgx_axis->pxs_unit, tick);
+		(x ? tick_x : tick_y)(file, place(scale, tick), text);
 	}
 }
 
-static void axes_print(FILE *file, const struct axes *axes,
-		       const struct page_plot *plot)
+static void axes_print(FILE *file, const struct scale *x, const struct scale *y)
 {
-	double y;
-
-	for (y = 0; y <= axes->pax_y_max * 1.0001; y += axes->pax_y_step)
-		fprintf(file,
-			"<line class=\"grid\" x1=\"%d\" x2=\"%d\" y1=\"%.1f\" "
-			"y2=\"%.1f\"/><text x=\"%d\" y=\"%.1f\" "
-			"text-anchor=\"end\">%g</text>\n",
-			LEFT, WIDTH - RIGHT, place_y(axes, y), place_y(axes, y),
-			LEFT - 6, place_y(axes, y) + 4, y);
-	ticks_x(file, axes);
+	ticks_print(file, y, false);
+	ticks_print(file, x, true);
 	fprintf(file,
 		"<line class=\"axis\" x1=\"%d\" x2=\"%d\" y1=\"%d\" y2=\"%d\"/>\n",
 		LEFT, WIDTH - RIGHT, HEIGHT - BOTTOM, HEIGHT - BOTTOM);
 	fprintf(file, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">",
 		(LEFT + WIDTH - RIGHT) / 2, HEIGHT - 8);
-	escape(file, plot->ppl_x);
+	escape(file, x->pgx_axis->pxs_name);
 	fprintf(file,
 		"</text>\n<text transform=\"translate(14,%d) rotate(-90)\" "
 		"text-anchor=\"middle\">",
 		(TOP + HEIGHT - BOTTOM) / 2);
-	escape(file, plot->ppl_y);
+	escape(file, y->pgx_axis->pxs_name);
 	fputs("</text>\n", file);
 }
 
-static void series_print(FILE *file, const struct axes *axes,
-			 const struct page_plot *plot, size_t nr)
-{
-	const struct page_series *series = &plot->ppl_series[nr];
-	double                    width = (double)(WIDTH - LEFT - RIGHT) /
-		       (double)max_check(series->pgs_nr, (size_t)1);
-	size_t j;
+/* -- plots ----------------------------------------------------------------- */
 
-	if (!plot->ppl_bars && series->pgs_nr > 1) {
+static void line_print(FILE *file, const struct scale *x, const struct scale *y,
+		       const struct page_series *series)
+{
+	size_t i;
+
+	if (series->pgs_nr > 1) {
 		fprintf(file,
 			"<polyline fill=\"none\" stroke-width=\"2\" "
 			"stroke=\"var(--s%zu)\" points=\"",
-			nr);
-		for (j = 0; j < series->pgs_nr; ++j)
+			series->pgs_colour);
+		for (i = 0; i < series->pgs_nr; ++i)
 			fprintf(file, "%.1f,%.1f ",
-				place_x(axes, series->pgs_points[j].pgp_x),
-				place_y(axes, series->pgs_points[j].pgp_y));
+				place(x, series->pgs_points[i].pgp_x),
+				place(y, series->pgs_points[i].pgp_y));
 		fputs("\"/>\n", file);
 	}
-	for (j = 0; j < series->pgs_nr; ++j) {
-		double x = place_x(axes, series->pgs_points[j].pgp_x);
-		double y = place_y(axes, series->pgs_points[j].pgp_y);
+	for (i = 0; i < series->pgs_nr && series->pgs_nr <= MARKS_MAX; ++i)
+		fprintf(file,
+			"<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3\" "
+			"fill=\"var(--s%zu)\"/>\n",
+			place(x, series->pgs_points[i].pgp_x),
+			place(y, series->pgs_points[i].pgp_y),
+			series->pgs_colour);
+}
 
-		if (plot->ppl_bars)
-			fprintf(file,
-				"<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" "
-				"height=\"%.1f\" fill=\"var(--s%zu)\"/>\n",
-				x - width / 3, y, width * 2 / 3,
-				HEIGHT - BOTTOM - y, nr);
-		else
-			fprintf(file,
-				"<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3\" "
-				"fill=\"var(--s%zu)\"/>\n",
-				x, y, nr);
+static void bars_print(FILE *file, const struct scale *x, const struct scale *y,
+		       const struct page_series *series)
+{
+	/* No bar has another within a factor of 2. */
+	double width = place(x, x->pgx_min * 2) - place(x, x->pgx_min);
+	size_t i;
+
+	for (i = 0; i < series->pgs_nr; ++i) {
+		double at = place(x, series->pgs_points[i].pgp_x);
+		double top = place(y, series->pgs_points[i].pgp_y);
+
+		fprintf(file,
+			"<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" "
+			"height=\"%.1f\" fill=\"var(--s%zu)\"/>\n",
+			at - width / 3, top, width * 2 / 3,
+			HEIGHT - BOTTOM - top, series->pgs_colour);
 	}
+}
+
+static void legend_print(FILE *file, const struct page_plot *plot)
+{
+	size_t i;
+
+	fputs("<p class=\"legend\">", file);
+	for (i = 0; i < plot->ppl_series_nr; ++i) {
+		fprintf(file,
+			"<span><b style=\"color:var(--s%zu)\">&#9632;</b> ",
+			plot->ppl_series[i].pgs_colour);
+		escape(file, plot->ppl_series[i].pgs_name);
+		fputs("</span> ", file);
+	}
+	fputs("</p>\n", file);
 }
 
 void page_plot(FILE *file, const struct page_plot *plot)
 {
-	struct axes axes;
-	size_t      i;
+	struct scale x;
+	struct scale y;
+	size_t       i;
 
 	M0_PRE(plot->ppl_series_nr <= PAGE_SERIES_MAX);
-	axes_init(&axes, plot);
+	if (!scale_init(&x, plot, true) || !scale_init(&y, plot, false))
+		return;
 	fputs("<h2>", file);
 	escape(file, plot->ppl_title);
 	fprintf(file, "</h2>\n<svg viewBox=\"0 0 %d %d\" role=\"img\"><title>",
 		WIDTH, HEIGHT);
 	escape(file, plot->ppl_title);
 	fputs("</title>\n", file);
-	axes_print(file, &axes, plot);
+	axes_print(file, &x, &y);
 	for (i = 0; i < plot->ppl_series_nr; ++i)
-		series_print(file, &axes, plot, i);
-	fputs("</svg>\n<p>", file);
-	for (i = 0; i < plot->ppl_series_nr; ++i) {
-		fprintf(file,
-			"<span style=\"color:var(--s%zu)\">&#9632;</span> ", i);
-		escape(file, plot->ppl_series[i].pgs_name);
-		fputs("&ensp;", file);
-	}
-	fputs("</p>\n", file);
+		(plot->ppl_bars ? bars_print : line_print)(
+			file, &x, &y, &plot->ppl_series[i]);
+	fputs("</svg>\n", file);
+	if (plot->ppl_series_nr > 1)
+		legend_print(file, plot);
 }
 
 void page_end(FILE *file)

@@ -64,14 +64,21 @@ struct lst_args {
 	bool     lsa_mbs;
 	uint32_t lsa_delay;
 	/** UINT32_MAX: without end. */
-	uint32_t         lsa_count;
-	const char      *lsa_report;
+	uint32_t    lsa_count;
+	const char *lsa_report;
+	/** Files of a baseline to compare with, and to write. */
+	const char *lsa_baseline;
+	const char *lsa_save_baseline;
+	/** Per cent. */
+	uint32_t         lsa_tolerance;
 	struct lnet_opts lsa_opts;
 	struct tool_fail lsa_fail;
 };
 
 /** @return 0, or the exit code. */
 int lst_args_parse(struct lst_args *args, int argc, char **argv);
+/** Seconds without a command after which a session ends. */
+uint32_t lst_idle_timeout(const struct lst_args *args);
 
 /* -- the session ----------------------------------------------------------- */
 
@@ -161,6 +168,10 @@ struct lst_out {
 int  lst_session_open(struct lst_session *session, struct lst_args *args,
 		      const char *key);
 void lst_session_close(struct lst_session *session);
+/** Open a session with a node of the caller, which stays open. */
+int  lst_session_start(struct lst_session *session, struct m0_lnet *lnet,
+		       struct lst_args *args, const char *key);
+void lst_session_stop(struct lst_session *session);
 /**
  * Makes the calls of `nr` nodes and notes which have answered. `msgs` has a request
  * for each; `*calls` gets the calls with their replies, which the caller frees.
@@ -207,10 +218,31 @@ int lst_list_batch(struct lst_session *s, struct lst_args *a,
 int lst_stat(struct lst_session *s, struct lst_args *a, struct lst_out *o);
 int lst_show_error(struct lst_session *s, struct lst_args *a,
 		   struct lst_out *o);
+
+/* -- lst_verb.c ------------------------------------------------------------ */
+
 /** Runs a verb of a session, under the lock. */
 int  lst_verb_run(struct lst_session *session, struct lst_args *args,
 		  struct lst_out *out);
 bool lst_verb_is_known(const char *verb);
+/** Prints that new_session has begun a session. */
+void lst_new_session_say(const struct lst_args *args, FILE *file);
+
+/* -- lst_json.c: parts of JSON that verbs share ---------------------------- */
+
+struct json_t;
+/** Prints a tree and frees it. */
+void lst_json_print(struct json_t *tree, FILE *file);
+void lst_json_node(struct json_t *item, const struct lst_node *node);
+/** Member `nodes`: a list. */
+void lst_json_nodes(struct json_t *tree, const struct lst_session *session,
+		    const unsigned *nodes, unsigned nr);
+void lst_json_group(struct json_t *tree, const struct lst_session *session,
+		    const struct lst_group *group);
+/** Member `name`: numbers of nodes by state. */
+void lst_json_counts(struct json_t *tree, const char *name,
+		     const struct lst_session *session, const unsigned *nodes,
+		     unsigned nr);
 
 /** Runs the plan of a file. @return the exit code. */
 int lst_plan_run(struct lst_args *args, const char *path);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "lst.h"
+#include "../base/baseline.h"
 #include "../base/text.h"
 
 enum {
@@ -34,7 +35,12 @@ enum {
 	KEY_MBS,
 	KEY_DELAY,
 	KEY_COUNT,
-	KEY_REPORT
+	KEY_REPORT,
+	KEY_BASELINE,
+	KEY_SAVE_BASELINE,
+	KEY_TOLERANCE,
+	/** Seconds. */
+	IDLE_DEFAULT = 300
 };
 
 static const struct argp_option lst_options[] = {
@@ -88,6 +94,12 @@ static const struct argp_option lst_options[] = {
 	{ "count", KEY_COUNT, "N", 0, "stat, query: number of looks", 0 },
 	{ "report", KEY_REPORT, "FILE", 0,
 	  "run a plan: write a page with plots", 0 },
+	{ "baseline", KEY_BASELINE, "FILE", 0,
+	  "run a plan: fail if a test is slower than this file says", 0 },
+	{ "save-baseline", KEY_SAVE_BASELINE, "FILE", 0,
+	  "run a plan: write the rates to this file if the plan passes", 0 },
+	{ "tolerance", KEY_TOLERANCE, "PERCENT", 0,
+	  "With --baseline: how much slower a test may be; default 10", 0 },
 	{ 0 },
 };
 
@@ -181,6 +193,16 @@ static bool value_option(struct lst_args *a, int key, char *arg)
 	case KEY_REPORT:
 		a->lsa_report = arg;
 		break;
+	case KEY_BASELINE:
+		a->lsa_baseline = arg;
+		break;
+	case KEY_SAVE_BASELINE:
+		a->lsa_save_baseline = arg;
+		break;
+	case KEY_TOLERANCE:
+		a->lsa_tolerance =
+			number(a, "--tolerance", arg, 0, BASELINE_PERCENT_MAX);
+		break;
 	case KEY_LOOP:
 		a->lsa_loop = strcmp(arg, "-1") == 0
 				      ? M0_ST_LOOP_INF
@@ -260,6 +282,11 @@ static const struct argp lst_argp = {
 	NULL,
 };
 
+uint32_t lst_idle_timeout(const struct lst_args *args)
+{
+	return args->lsa_has_timeout ? args->lsa_timeout : IDLE_DEFAULT;
+}
+
 int lst_args_parse(struct lst_args *args, int argc, char **argv)
 {
 	M0_SET0(args);
@@ -269,6 +296,7 @@ int lst_args_parse(struct lst_args *args, int argc, char **argv)
 	args->lsa_clients = 1;
 	args->lsa_servers = 1;
 	args->lsa_count = UINT32_MAX;
+	args->lsa_tolerance = BASELINE_PERCENT;
 	if (tool_parse(&lst_argp, argc, argv, 0, args) != 0)
 		return TOOL_USAGE;
 	return args->lsa_fail.tf_exit;

@@ -27,6 +27,22 @@ static unsigned batch_nr(const struct lst_session *s,
 	return (unsigned)(batch - s->lsn_batches);
 }
 
+static void batch_fill(struct json_t *item, const struct lst_batch *batch)
+{
+	jout_str(item, "name", batch->lbt_name);
+	jout_num(item, "tests", batch->lbt_tests_nr);
+	jout_bool(item, "running", batch->lbt_runs);
+}
+
+/** Print the batch: the result of verbs that change one. */
+static void batch_json(const struct lst_batch *batch, struct lst_out *o)
+{
+	struct json_t *tree = jout_alloc();
+
+	batch_fill(tree, batch);
+	lst_json_print(tree, o->lso_out);
+}
+
 int lst_add_batch(struct lst_session *s, struct lst_args *a, struct lst_out *o)
 {
 	if (a->lsa_words_nr != 1) {
@@ -43,6 +59,8 @@ int lst_add_batch(struct lst_session *s, struct lst_args *a, struct lst_out *o)
 		(struct lst_batch){ .lbt_runs = false };
 	snprintf(s->lsn_batches[s->lsn_batches_nr++].lbt_name, LST_NAME_BYTES,
 		 "%s", a->lsa_words[0]);
+	if (a->lsa_json)
+		batch_json(&s->lsn_batches[s->lsn_batches_nr - 1], o);
 	return TOOL_OK;
 }
 
@@ -130,8 +148,32 @@ static int what_parse(struct lst_args *a, struct lst_out *o, uint32_t feats,
 	return -EINVAL;
 }
 
+/** Server `j` is one of the `nr` servers of client `i`; see dests_of(). */
+static bool is_server_of(const struct lst_test *test, unsigned to_nr,
+			 unsigned i, unsigned j)
+{
+	uint32_t nr = min_check(test->ltt_servers, to_nr);
+	uint32_t first = (uint32_t)((uint64_t)(i / test->ltt_clients) *
+				    test->ltt_servers % to_nr);
+
+	return (j + to_nr - first) % to_nr < nr;
+}
+
+/** Requests that server `j` will have at a time, which it is told as `loop`. */
+static uint32_t requests_of(const struct lst_test *test, unsigned from_nr,
+			    unsigned to_nr, unsigned j)
+{
+	uint32_t clients = 0;
+	unsigned i;
+
+	for (i = 0; i < from_nr; ++i)
+		clients += is_server_of(test, to_nr, i, j);
+	return max_check(clients, UINT32_C(1)) * test->ltt_what.tsr_concurrency;
+}
+
 /** Tells the servers. @return 0, or what lst_calls() returns. */
 static int servers_tell(struct lst_session *s, const struct lst_test *test,
+			const struct lst_group *from,
 			const struct lst_group *to, struct lst_out *o)
 {
 	struct m0_st_msg   msg = lst_msg(s, M0_ST_TEST);
@@ -141,8 +183,11 @@ static int servers_tell(struct lst_session *s, const struct lst_test *test,
 	int                bad = -ENOMEM;
 
 	msg.smg_test = test->ltt_what;
-	for (i = 0; msgs != NULL && i < to->lgp_nodes_nr; ++i)
+	for (i = 0; msgs != NULL && i < to->lgp_nodes_nr; ++i) {
 		msgs[i] = msg;
+		msgs[i].smg_test.tsr_loop = requests_of(
+			test, from->lgp_nodes_nr, to->lgp_nodes_nr, i);
+	}
 	if (msgs != NULL)
 		bad = lst_calls(s, to->lgp_nodes, to->lgp_nodes_nr, msgs, 0,
 				&calls);
@@ -254,14 +299,17 @@ int lst_add_test(struct lst_session *s, struct lst_args *a, struct lst_out *o)
 	if (min_check(test->ltt_servers, to->lgp_nodes_nr) >
 	    m0_st_dests_max(s->lsn_feats))
 		return fail(o, "--distribute", -E2BIG);
-	if (servers_tell(s, test, to, o) != 0 ||
+	if (servers_tell(s, test, from, to, o) != 0 ||
 	    clients_tell(s, test, from, to, o) != 0)
 		return TOOL_FAILED;
 	++batch->lbt_tests_nr;
 	++from->lgp_tests_nr;
 	++to->lgp_tests_nr;
 	++s->lsn_tests_nr;
-	fprintf(o->lso_out, "Test was added successfully\n");
+	if (a->lsa_json)
+		batch_json(batch, o);
+	else
+		fprintf(o->lso_out, "Test was added successfully\n");
 	return TOOL_OK;
 }
 
@@ -360,7 +408,7 @@ int lst_run(struct lst_session *s, struct lst_args *a, struct lst_out *o)
 		return batch == NULL ? TOOL_FAILED
 				     : fail(o, "Failed to run batch", -ENOENT);
 	}
-	nr = batch_nodes(s, batch, 0, true, true, nodes);
+	nr = batch_nodes(s, batch, 0, true, false, nodes);
 	rc = batch_calls(s, batch, M0_ST_RUN, 0, 0, nodes, nr, a->lsa_timeout,
 			 &calls);
 	rc = calls_say(s, calls, nr, rc, "Failed to run batch", o);
@@ -368,7 +416,10 @@ int lst_run(struct lst_session *s, struct lst_args *a, struct lst_out *o)
 	if (rc != TOOL_OK)
 		return rc;
 	batch->lbt_runs = true;
-	fprintf(o->lso_out, "%s is running now\n", batch->lbt_name);
+	if (a->lsa_json)
+		batch_json(batch, o);
+	else
+		fprintf(o->lso_out, "%s is running now\n", batch->lbt_name);
 	return TOOL_OK;
 }
 
@@ -410,7 +461,7 @@ int lst_stop(struct lst_session *s, struct lst_args *a, struct lst_out *o)
 		free(nodes);
 		return TOOL_FAILED;
 	}
-	nr = batch_nodes(s, batch, 0, true, true, nodes);
+	nr = batch_nodes(s, batch, 0, true, false, nodes);
 	rc = batch_calls(s, batch, M0_ST_STOP, 0, a->lsa_force, nodes, nr,
 			 a->lsa_timeout, &calls);
 	rc = calls_say(s, calls, nr, rc, "Failed to stop batch", o);
@@ -419,13 +470,35 @@ int lst_stop(struct lst_session *s, struct lst_args *a, struct lst_out *o)
 		rc = active_get(s, batch, a->lsa_timeout, &active, o);
 		if (rc != TOOL_OK || active == 0 || o->lso_stopped(o))
 			break;
-		fprintf(o->lso_out, "%u batch in stopping\n", active);
+		if (!a->lsa_json)
+			fprintf(o->lso_out, "%u batch in stopping\n", active);
 		(void)fflush(o->lso_out);
 		(void)m0_nanosleep(STOP_TICK_MS * M0_TIME_ONE_MSEC, NULL);
 	}
-	if (rc == TOOL_OK && active == 0)
+	if (rc == TOOL_OK && a->lsa_json)
+		batch_json(batch, o);
+	else if (rc == TOOL_OK && active == 0)
 		fprintf(o->lso_out, "Batch is stopped\n");
 	return rc != TOOL_OK || active > 0 ? TOOL_FAILED : TOOL_OK;
+}
+
+/** A line for a node of query, or a member of the list. */
+static void query_say(const struct lst_node *node, uint32_t active,
+		      struct json_t *list, struct lst_out *o)
+{
+	char           text[M0_LNET_NIDSTR_SIZE];
+	struct json_t *item;
+
+	if (list != NULL) {
+		item = jout_append(list);
+		lst_json_node(item, node);
+		jout_num(item, "active", active);
+		return;
+	}
+	fprintf(o->lso_out, "%s [%s]: %s\n",
+		m0_lnet_id_print(&node->lcn_id, text, sizeof text),
+		lst_state_name(node->lcn_state),
+		active > 0 ? "Running" : "Idle");
 }
 
 static int query_all(struct lst_session *s, struct lst_batch *batch,
@@ -433,22 +506,28 @@ static int query_all(struct lst_session *s, struct lst_batch *batch,
 {
 	unsigned          *nodes = calloc(LST_NODES_MAX, sizeof *nodes);
 	struct m0_st_call *calls;
-	char               text[M0_LNET_NIDSTR_SIZE];
+	struct json_t     *tree = a->lsa_json ? jout_alloc() : NULL;
+	struct json_t     *list = NULL;
 	unsigned           nr;
 	unsigned           i;
 	int                rc;
 
-	if (nodes == NULL)
+	if (nodes == NULL) {
+		jout_free(tree);
 		return fail(o, "Failed to query", -ENOMEM);
+	}
+	if (tree != NULL) {
+		jout_str(tree, "batch", batch->lbt_name);
+		list = jout_array(tree, "nodes");
+	}
 	nr = batch_nodes(s, batch, a->lsa_test, true, false, nodes);
 	rc = batch_calls(s, batch, M0_ST_QUERY, a->lsa_test, 0, nodes, nr,
 			 a->lsa_timeout, &calls);
 	for (i = 0; rc >= 0 && i < nr; ++i)
-		fprintf(o->lso_out, "%s [%s]: %s\n",
-			m0_lnet_id_print(&s->lsn_nodes[nodes[i]].lcn_id, text,
-					 sizeof text),
-			lst_state_name(s->lsn_nodes[nodes[i]].lcn_state),
-			calls[i].scl_reply.smg_active > 0 ? "Running" : "Idle");
+		query_say(&s->lsn_nodes[nodes[i]],
+			  calls[i].scl_reply.smg_active, list, o);
+	if (tree != NULL)
+		lst_json_print(tree, o->lso_out);
 	free(nodes);
 	return calls_say(s, calls, nr, rc, "Failed to query", o);
 }
@@ -463,7 +542,7 @@ int lst_query(struct lst_session *s, struct lst_args *a, struct lst_out *o)
 
 	if (batch == NULL)
 		return TOOL_FAILED;
-	if (a->lsa_all && !a->lsa_json)
+	if (a->lsa_all)
 		return query_all(s, batch, a, o);
 	for (i = 0; i < a->lsa_count || i == 0; ++i) {
 		if (i > 0)
@@ -538,12 +617,60 @@ static void batches_json(struct lst_session *s, struct lst_out *o)
 
 	for (i = 0; i < s->lsn_batches_nr; ++i) {
 		item = jout_append(list);
-		jout_str(item, "name", s->lsn_batches[i].lbt_name);
-		jout_num(item, "tests", s->lsn_batches[i].lbt_tests_nr);
-		jout_bool(item, "running", s->lsn_batches[i].lbt_runs);
+		batch_fill(item, &s->lsn_batches[i]);
 	}
-	(void)jout_print(tree, o->lso_out);
-	jout_free(tree);
+	lst_json_print(tree, o->lso_out);
+}
+
+static void ends_json(struct json_t *tree, struct lst_session *s,
+		      const struct lst_batch *batch, uint32_t test_nr)
+{
+	static const char *const names[] = { "clients", "servers" };
+	unsigned                *nodes = calloc(LST_NODES_MAX, sizeof *nodes);
+	unsigned                 i;
+	unsigned                 nr;
+
+	for (i = 0; nodes != NULL && i < ARRAY_SIZE(names); ++i) {
+		nr = batch_nodes(s, batch, test_nr, i == 0, i == 1, nodes);
+		lst_json_counts(tree, names[i], s, nodes, nr);
+	}
+	free(nodes);
+}
+
+/** A batch with its tests, or with one of them. */
+static void tests_json(struct lst_session *s, const struct lst_batch *batch,
+		       uint32_t test_nr, struct lst_out *o)
+{
+	struct json_t *tree = jout_alloc();
+	struct json_t *list;
+	struct json_t *item;
+	uint32_t       nr = 0;
+	unsigned       i;
+
+	jout_str(tree, "name", batch->lbt_name);
+	jout_bool(tree, "running", batch->lbt_runs);
+	ends_json(tree, s, batch, 0);
+	list = jout_array(tree, "tests");
+	for (i = 0; i < s->lsn_tests_nr; ++i) {
+		const struct m0_st_test *what = &s->lsn_tests[i].ltt_what;
+		bool is_ping = what->tsr_service == M0_ST_SRV_PING;
+
+		if (s->lsn_tests[i].ltt_batch != batch_nr(s, batch) ||
+		    (++nr != test_nr && test_nr != 0))
+			continue;
+		item = jout_append(list);
+		jout_num(item, "test", nr);
+		jout_str(item, "type", is_ping ? "ping" : "brw");
+		jout_int(item, "loop", (int)what->tsr_loop);
+		jout_num(item, "concurrency", what->tsr_concurrency);
+		if (!is_ping) {
+			jout_str(item, "way",
+				 what->tsr_rw == M0_ST_READ ? "read" : "write");
+			jout_num(item, "size", what->tsr_bytes);
+		}
+		ends_json(item, s, batch, nr);
+	}
+	lst_json_print(tree, o->lso_out);
 }
 
 int lst_list_batch(struct lst_session *s, struct lst_args *a, struct lst_out *o)
@@ -551,7 +678,7 @@ int lst_list_batch(struct lst_session *s, struct lst_args *a, struct lst_out *o)
 	const struct lst_batch *batch;
 	unsigned                i;
 
-	if (a->lsa_json) {
+	if (a->lsa_words_nr == 0 && a->lsa_json) {
 		batches_json(s, o);
 		return TOOL_OK;
 	}
@@ -565,6 +692,10 @@ int lst_list_batch(struct lst_session *s, struct lst_args *a, struct lst_out *o)
 	batch = batch_of(s, a, o, "Failed to list batch");
 	if (batch == NULL)
 		return TOOL_FAILED;
+	if (a->lsa_json) {
+		tests_json(s, batch, a->lsa_test, o);
+		return TOOL_OK;
+	}
 	if (a->lsa_test == 0) {
 		fprintf(o->lso_out, "Batch: %s Tests: %u State: %d\n",
 			batch->lbt_name, batch->lbt_tests_nr,

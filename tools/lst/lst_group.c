@@ -246,19 +246,34 @@ int lst_show_session(struct lst_session *s, struct lst_args *a,
 	jout_str(tree, "key", s->lsn_key);
 	jout_num(tree, "features", s->lsn_feats);
 	jout_num(tree, "nodes", nr);
-	(void)jout_print(tree, o->lso_out);
-	jout_free(tree);
+	lst_json_print(tree, o->lso_out);
 	return TOOL_OK;
 }
 
 int lst_end_session(struct lst_session *s, struct lst_args *a,
 		    struct lst_out *o)
 {
-	int rc = nodes_leave(s, o);
+	int            rc = nodes_leave(s, o);
+	struct json_t *tree;
 
-	(void)a;
 	s->lsn_ended = true;
+	if (a->lsa_json) {
+		tree = jout_alloc();
+		jout_str(tree, "session", s->lsn_name);
+		jout_bool(tree, "ended_everywhere", rc == TOOL_OK);
+		lst_json_print(tree, o->lso_out);
+	}
 	return rc;
+}
+
+/** Print the group: the result of verbs that change one. */
+static void group_json(const struct lst_session *s,
+		       const struct lst_group *group, struct lst_out *o)
+{
+	struct json_t *tree = jout_alloc();
+
+	lst_json_group(tree, s, group);
+	lst_json_print(tree, o->lso_out);
 }
 
 int lst_add_group(struct lst_session *s, struct lst_args *a, struct lst_out *o)
@@ -288,7 +303,9 @@ int lst_add_group(struct lst_session *s, struct lst_args *a, struct lst_out *o)
 		++s->lsn_nodes[group->lgp_nodes[i]].lcn_groups_nr;
 	s->lsn_groups[s->lsn_groups_nr++] = group;
 	rc = nodes_join(s, group, 0, a->lsa_timeout, o);
-	for (i = 1; rc == TOOL_OK && i < a->lsa_words_nr; ++i)
+	if (a->lsa_json)
+		group_json(s, group, o);
+	for (i = 1; !a->lsa_json && rc == TOOL_OK && i < a->lsa_words_nr; ++i)
 		fprintf(o->lso_out, "%s are added to session\n",
 			a->lsa_words[i]);
 	return rc;
@@ -310,6 +327,7 @@ static void group_del(struct lst_session *s, struct lst_group *group)
 int lst_del_group(struct lst_session *s, struct lst_args *a, struct lst_out *o)
 {
 	struct lst_group *group;
+	struct json_t    *tree;
 
 	if (!words_check(a, o, 1, "del_group NAME"))
 		return TOOL_USAGE;
@@ -322,7 +340,14 @@ int lst_del_group(struct lst_session *s, struct lst_args *a, struct lst_out *o)
 	if (s->lsn_tests_nr > 0)
 		return fail(o, "Failed to delete group", -EBUSY);
 	group_del(s, group);
-	fprintf(o->lso_out, "Group is deleted\n");
+	if (a->lsa_json) {
+		tree = jout_alloc();
+		jout_str(tree, "name", a->lsa_words[0]);
+		jout_bool(tree, "deleted", true);
+		lst_json_print(tree, o->lso_out);
+	} else {
+		fprintf(o->lso_out, "Group is deleted\n");
+	}
 	return TOOL_OK;
 }
 
@@ -362,8 +387,12 @@ int lst_update_group(struct lst_session *s, struct lst_args *a,
 	group = lst_group_find(s, a->lsa_words[0]);
 	if (group == NULL)
 		return fail(o, "Failed to update group", -ENOENT);
-	if (a->lsa_refresh)
-		return nodes_join(s, group, 0, a->lsa_timeout, o);
+	if (a->lsa_refresh) {
+		rc = nodes_join(s, group, 0, a->lsa_timeout, o);
+		if (a->lsa_json)
+			group_json(s, group, o);
+		return rc;
+	}
 	if (group->lgp_tests_nr > 0)
 		return fail(o, "Failed to update group", -EBUSY);
 	if (a->lsa_remove != NULL) {
@@ -378,7 +407,10 @@ int lst_update_group(struct lst_session *s, struct lst_args *a,
 	}
 	group_clean(s, group, a->lsa_clean ? a->lsa_states : 0, remove);
 	free(remove);
-	fprintf(o->lso_out, "Group is updated\n");
+	if (a->lsa_json)
+		group_json(s, group, o);
+	else
+		fprintf(o->lso_out, "Group is updated\n");
 	return TOOL_OK;
 }
 
@@ -408,34 +440,24 @@ static void nodes_list(struct lst_session *s, const struct lst_group *group,
 			group->lgp_name);
 }
 
-static void groups_json(struct lst_session *s, struct lst_out *o)
+static void groups_json(struct lst_session *s, const struct lst_args *a,
+			struct lst_out *o)
 {
-	char           text[M0_LNET_NIDSTR_SIZE];
-	struct json_t *tree = jout_alloc();
-	struct json_t *list = jout_array(tree, "groups");
-	unsigned       i;
-	unsigned       j;
+	struct json_t          *tree = jout_alloc();
+	struct json_t          *list = jout_array(tree, "groups");
+	const struct lst_group *group;
+	unsigned                i;
+	unsigned                j;
 
 	for (i = 0; i < s->lsn_groups_nr; ++i) {
-		const struct lst_group *group = s->lsn_groups[i];
-		struct json_t          *item = jout_append(list);
-		struct json_t          *nodes;
-
-		jout_str(item, "name", group->lgp_name);
-		nodes = jout_array(item, "nodes");
-		for (j = 0; j < group->lgp_nodes_nr; ++j) {
-			const struct lst_node *node =
-				&s->lsn_nodes[group->lgp_nodes[j]];
-			struct json_t *one = jout_append(nodes);
-
-			jout_str(one, "id",
-				 m0_lnet_id_print(&node->lcn_id, text,
-						  sizeof text));
-			jout_str(one, "state", lst_state_name(node->lcn_state));
-		}
+		group = s->lsn_groups[i];
+		for (j = 0; j < a->lsa_words_nr; ++j)
+			if (strcmp(a->lsa_words[j], group->lgp_name) == 0)
+				break;
+		if (a->lsa_words_nr == 0 || j < a->lsa_words_nr)
+			lst_json_group(jout_append(list), s, group);
 	}
-	(void)jout_print(tree, o->lso_out);
-	jout_free(tree);
+	lst_json_print(tree, o->lso_out);
 }
 
 int lst_list_group(struct lst_session *s, struct lst_args *a, struct lst_out *o)
@@ -443,8 +465,11 @@ int lst_list_group(struct lst_session *s, struct lst_args *a, struct lst_out *o)
 	unsigned counts[5];
 	unsigned i;
 
+	for (i = 0; i < a->lsa_words_nr; ++i)
+		if (lst_group_find(s, a->lsa_words[i]) == NULL)
+			return fail(o, a->lsa_words[i], -ENOENT);
 	if (a->lsa_json) {
-		groups_json(s, o);
+		groups_json(s, a, o);
 		return TOOL_OK;
 	}
 	if (a->lsa_words_nr == 0) {
@@ -459,8 +484,6 @@ int lst_list_group(struct lst_session *s, struct lst_args *a, struct lst_out *o)
 		const struct lst_group *group =
 			lst_group_find(s, a->lsa_words[i]);
 
-		if (group == NULL)
-			return fail(o, a->lsa_words[i], -ENOENT);
 		if (a->lsa_states != 0 || a->lsa_all) {
 			nodes_list(s, group, a->lsa_all ? 15 : a->lsa_states,
 				   o);
@@ -474,15 +497,59 @@ int lst_list_group(struct lst_session *s, struct lst_args *a, struct lst_out *o)
 	return TOOL_OK;
 }
 
+/** A line for a node of ping, or a member of the list. */
+static void ping_say(const struct lst_node *node, const struct m0_st_call *call,
+		     struct json_t *list, struct lst_out *o)
+{
+	const struct m0_st_msg *rep = &call->scl_reply;
+	struct m0_lnet_nid      owner;
+	struct json_t          *item;
+	char                    text[M0_LNET_NIDSTR_SIZE];
+	char                    nid[M0_LNET_NIDSTR_SIZE];
+	bool                    has = call->scl_rc == 0 && rep->smg_status == 0;
+
+	has = has && m0_lnet_nid_from4(&owner, rep->smg_sid.sid_nid4) == 0;
+	if (has)
+		(void)m0_lnet_nid_print(&owner, nid, sizeof nid);
+	if (list == NULL) {
+		fprintf(o->lso_out, "\t%s: %s [session: %s id: %s]\n",
+			m0_lnet_id_print(&node->lcn_id, text, sizeof text),
+			lst_state_name(node->lcn_state),
+			has ? rep->smg_name : "<NULL>", has ? nid : "<?>");
+		return;
+	}
+	item = jout_append(list);
+	lst_json_node(item, node);
+	if (has) {
+		jout_str(item, "session", rep->smg_name);
+		jout_str(item, "console", nid);
+	} else {
+		jout_null(item, "session");
+		jout_null(item, "console");
+	}
+}
+
+static void pings_say(struct lst_session *s, const struct lst_group *group,
+		      const struct m0_st_call *calls, bool json,
+		      struct lst_out *o)
+{
+	struct json_t *tree = json ? jout_alloc() : NULL;
+	struct json_t *list = json ? jout_array(tree, "nodes") : NULL;
+	unsigned       i;
+
+	for (i = 0; i < group->lgp_nodes_nr; ++i)
+		ping_say(&s->lsn_nodes[group->lgp_nodes[i]], &calls[i], list,
+			 o);
+	if (json)
+		lst_json_print(tree, o->lso_out);
+}
+
 int lst_ping(struct lst_session *s, struct lst_args *a, struct lst_out *o)
 {
 	struct lst_group   all = { .lgp_nodes_nr = 0 };
 	struct lst_group  *group = &all;
 	struct m0_st_msg  *msgs;
 	struct m0_st_call *calls = NULL;
-	char               text[M0_LNET_NIDSTR_SIZE];
-	char               nid[M0_LNET_NIDSTR_SIZE];
-	struct m0_lnet_nid owner;
 	unsigned           i;
 	int                bad = -ENOMEM;
 
@@ -499,21 +566,8 @@ int lst_ping(struct lst_session *s, struct lst_args *a, struct lst_out *o)
 		bad = lst_calls(s, group->lgp_nodes, group->lgp_nodes_nr, msgs,
 				a->lsa_timeout, &calls);
 	free(msgs);
-	for (i = 0; bad >= 0 && i < group->lgp_nodes_nr; ++i) {
-		const struct lst_node *node =
-			&s->lsn_nodes[group->lgp_nodes[i]];
-		const struct m0_st_msg *rep = &calls[i].scl_reply;
-		bool has = calls[i].scl_rc == 0 && rep->smg_status == 0 &&
-			   m0_lnet_nid_from4(&owner, rep->smg_sid.sid_nid4) ==
-				   0;
-
-		fprintf(o->lso_out, "\t%s: %s [session: %s id: %s]\n",
-			m0_lnet_id_print(&node->lcn_id, text, sizeof text),
-			lst_state_name(node->lcn_state),
-			has ? rep->smg_name : "<NULL>",
-			has ? m0_lnet_nid_print(&owner, nid, sizeof nid)
-			    : "<?>");
-	}
+	if (bad >= 0)
+		pings_say(s, group, calls, a->lsa_json, o);
 	free(calls);
 	return bad == 0 ? TOOL_OK : TOOL_FAILED;
 }

@@ -7,55 +7,6 @@
 #include "lst_serve.h"
 #include "../base/stop.h"
 
-static const struct verb {
-	const char *vrb_name;
-	int (*vrb_run)(struct lst_session *s, struct lst_args *a,
-		       struct lst_out *o);
-} verbs[] = {
-	{ "show_session", lst_show_session },
-	{ "end_session", lst_end_session },
-	{ "add_group", lst_add_group },
-	{ "del_group", lst_del_group },
-	{ "update_group", lst_update_group },
-	{ "list_group", lst_list_group },
-	{ "ping", lst_ping },
-	{ "add_batch", lst_add_batch },
-	{ "add_test", lst_add_test },
-	{ "run", lst_run },
-	{ "stop", lst_stop },
-	{ "query", lst_query },
-	{ "list_batch", lst_list_batch },
-	{ "stat", lst_stat },
-	{ "show_error", lst_show_error },
-};
-
-static const struct verb *verb_find(const char *name)
-{
-	size_t i;
-
-	for (i = 0; i < ARRAY_SIZE(verbs); ++i)
-		if (strcmp(verbs[i].vrb_name, name) == 0)
-			return &verbs[i];
-	return NULL;
-}
-
-bool lst_verb_is_known(const char *verb)
-{
-	return verb_find(verb) != NULL || strcmp(verb, "new_session") == 0;
-}
-
-int lst_verb_run(struct lst_session *session, struct lst_args *args,
-		 struct lst_out *out)
-{
-	const struct verb *verb = verb_find(args->lsa_verb ?: "");
-
-	if (verb == NULL || session->lsn_ended) {
-		fprintf(out->lso_err, "No session exists\n");
-		return TOOL_FAILED;
-	}
-	return verb->vrb_run(session, args, out);
-}
-
 static const char *key_of(void)
 {
 	return getenv("LST_SESSION") ?: "default";
@@ -83,10 +34,7 @@ static int session_new(struct lst_args *args, const char *path)
 	if (lnet_opts_check(&args->lsa_opts) != 0 ||
 	    lst_serve_start(args, key_of(), path) != 0)
 		return args->lsa_fail.tf_exit;
-	printf("SESSION: %s FEATURES: %x TIMEOUT: %u FORCE: %s\n",
-	       args->lsa_words_nr > 0 ? args->lsa_words[0] : "session",
-	       M0_ST_FEAT_LEN, args->lsa_has_timeout ? args->lsa_timeout : 300,
-	       args->lsa_force ? "Yes" : "No");
+	lst_new_session_say(args, stdout);
 	return TOOL_OK;
 }
 
@@ -138,6 +86,11 @@ static int lst_do(struct lst_args *args, int argc, char **argv)
 			args->lsa_verb == NULL ? "" : "' is no verb");
 	if (is_plan(args))
 		return lst_plan_run(args, args->lsa_words[0]);
+	if (args->lsa_report != NULL || args->lsa_baseline != NULL ||
+	    args->lsa_save_baseline != NULL)
+		return tool_fail_set(&args->lsa_fail, TOOL_USAGE,
+				     "--report, --baseline and --save-baseline "
+				     "are accepted by `run FILE.yaml' alone");
 	if (lst_path(path, key_of(), strcmp(args->lsa_verb, "new_session") == 0,
 		     &args->lsa_fail) != 0)
 		return args->lsa_fail.tf_exit;

@@ -4,64 +4,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lst.h"
-#include "../base/jout.h"
+#include "lst_plan.h"
 #include "../base/log_pipe.h"
-#include "../base/page.h"
 #include "../base/stop.h"
 #include "../base/text.h"
 #include "../conf/conf_yaml.h"
 
 enum {
-	PLAN_TESTS_MAX = 64,
 	PLAN_WORDS_MAX = 16,
 	DURATION_DEFAULT = 10,
-	DURATION_MAX = 86400,
-	SAMPLES_MAX = 1024,
-	TEXT_BYTES = 64
-};
-
-/** Rates of the clients of a test in a part of its time. */
-struct sample {
-	/** End of the part, in seconds since the first test. */
-	double lsm_at;
-	double lsm_mib_s;
-	double lsm_msgs_s;
-	/** Time that the slowest node needed to answer the console. */
-	double lsm_answer_ms;
-};
-
-struct plan_test {
-	const char    *lpt_name;
-	const char    *lpt_test;
-	const char    *lpt_from;
-	const char    *lpt_to;
-	uint32_t       lpt_concurrency;
-	uint32_t       lpt_clients;
-	uint32_t       lpt_servers;
-	double         lpt_min;
-	uint32_t       lpt_bytes;
-	struct sample *lpt_samples;
-	unsigned       lpt_samples_nr;
-	/* The result. */
-	double   lpt_mib_s;
-	double   lpt_msgs_s;
-	uint64_t lpt_errors;
-	bool     lpt_failed;
-};
-
-struct plan {
-	struct lst_args   *lpl_args;
-	const char        *lpl_path;
-	const char        *lpl_name;
-	struct conf_node  *lpl_tree;
-	struct conf_node  *lpl_groups;
-	uint32_t           lpl_duration;
-	struct plan_test   lpl_tests[PLAN_TESTS_MAX];
-	unsigned           lpl_tests_nr;
-	struct lst_session lpl_session;
-	struct lst_out     lpl_out;
-	m0_time_t          lpl_begin;
+	DURATION_MAX = 86400
 };
 
 /* -- reading --------------------------------------------------------------- */
@@ -295,6 +247,8 @@ struct sums {
 	uint64_t lsq_bytes;
 	uint64_t lsq_msgs;
 	uint64_t lsq_errors;
+	/** Requests that the nodes have sent. */
+	uint64_t lsq_requests;
 	int      lsq_bad;
 };
 
@@ -314,6 +268,7 @@ static struct sums sums_take(struct plan *plan, const char *name)
 		sums.lsq_bytes += stats->sct_send_length +
 				  stats->sct_recv_length;
 		sums.lsq_msgs += stats->sct_send_count;
+		sums.lsq_requests += stats->sct_rpc_sent;
 		sums.lsq_errors += (uint64_t)stats->sct_brw_errors +
 				   stats->sct_ping_errors +
 				   stats->sct_rpc_expired;
@@ -327,7 +282,7 @@ static void sample_add(struct plan *plan, struct plan_test *test,
 {
 	struct sample *sample;
 
-	if (test->lpt_samples_nr == SAMPLES_MAX || seconds <= 0)
+	if (test->lpt_samples_nr == PLAN_SAMPLES_MAX || seconds <= 0)
 		return;
 	sample = &test->lpt_samples[test->lpt_samples_nr++];
 	sample->lsm_at = seconds_since(plan->lpl_begin);
@@ -336,6 +291,12 @@ static void sample_add(struct plan *plan, struct plan_test *test,
 	sample->lsm_msgs_s = (double)(uint32_t)(now->lsq_msgs - old->lsq_msgs) /
 			     seconds;
 	sample->lsm_answer_ms = answer * 1e3;
+	/* Each stream has one request on its way (Little's law). */
+	sample->lsm_requests =
+		(double)(uint32_t)(now->lsq_requests - old->lsq_requests);
+	if (sample->lsm_requests > 0)
+		sample->lsm_request_ms = (double)test->lpt_streams * seconds /
+					 sample->lsm_requests * 1e3;
 }
 
 static void test_watch(struct plan *plan, struct plan_test *test)
@@ -346,8 +307,8 @@ static void test_watch(struct plan *plan, struct plan_test *test)
 	m0_time_t   begin = m0_time_now();
 	m0_time_t   old_at = begin;
 	m0_time_t   asked;
-	unsigned    ms =
-		max_check(1000U, plan->lpl_duration * 1000 / (SAMPLES_MAX - 1));
+	unsigned    ms = max_check(1000U, plan->lpl_duration * 1000 /
+						  (PLAN_SAMPLES_MAX - 1));
 
 	while (seconds_since(begin) < plan->lpl_duration &&
 	       stop_signal() == 0 && now.lsq_bad == 0) {
@@ -365,6 +326,16 @@ static void test_watch(struct plan *plan, struct plan_test *test)
 			   seconds_since(begin);
 	test->lpt_failed = now.lsq_bad != 0;
 	test->lpt_errors = now.lsq_errors - first.lsq_errors;
+}
+
+static uint64_t streams_of(const struct lst_session *s,
+			   const struct lst_test    *test)
+{
+	uint64_t clients = s->lsn_groups[test->ltt_from]->lgp_nodes_nr;
+	unsigned servers = s->lsn_groups[test->ltt_to]->lgp_nodes_nr;
+
+	return clients * min_check(test->ltt_servers, servers) *
+	       test->ltt_what.tsr_concurrency;
 }
 
 static int test_run(struct plan *plan, struct plan_test *test)
@@ -385,7 +356,7 @@ static int test_run(struct plan *plan, struct plan_test *test)
 	snprintf(batch, sizeof batch, "plan%u",
 		 (unsigned)(test - plan->lpl_tests));
 	args.lsa_batch = batch;
-	test->lpt_samples = calloc(SAMPLES_MAX, sizeof *test->lpt_samples);
+	test->lpt_samples = calloc(PLAN_SAMPLES_MAX, sizeof *test->lpt_samples);
 	rc = test->lpt_samples == NULL
 		     ? TOOL_FAILED
 		     : verb_run(plan, &args, "add_batch", batch, "");
@@ -393,7 +364,10 @@ static int test_run(struct plan *plan, struct plan_test *test)
 		rc = verb_run(plan, &args, "add_test", NULL, test->lpt_test);
 	if (rc != TOOL_OK)
 		return rc;
+	test->lpt_streams = streams_of(s, &s->lsn_tests[s->lsn_tests_nr - 1]);
 	test->lpt_bytes = s->lsn_tests[s->lsn_tests_nr - 1].ltt_what.tsr_bytes;
+	test->lpt_writes = s->lsn_tests[s->lsn_tests_nr - 1].ltt_what.tsr_rw ==
+			   M0_ST_WRITE;
 	rc = verb_run(plan, &args, "run", batch, "");
 	if (rc == TOOL_OK)
 		test_watch(plan, test);
@@ -409,220 +383,6 @@ static int test_run(struct plan *plan, struct plan_test *test)
 	return TOOL_OK;
 }
 
-/* -- results --------------------------------------------------------------- */
-
-static void json_print(const struct plan *plan, bool passed)
-{
-	struct json_t *tree = jout_alloc();
-	struct json_t *list;
-	struct json_t *item;
-	struct json_t *samples;
-	struct json_t *one;
-	unsigned       i;
-	unsigned       j;
-
-	jout_str(tree, "name", plan->lpl_name);
-	jout_str(tree, "verdict", passed ? "PASS" : "FAIL");
-	list = jout_array(tree, "tests");
-	for (i = 0; i < plan->lpl_tests_nr; ++i) {
-		const struct plan_test *test = &plan->lpl_tests[i];
-
-		item = jout_append(list);
-		jout_str(item, "name", test->lpt_name);
-		jout_str(item, "test", test->lpt_test);
-		jout_real(item, "mib_s", test->lpt_mib_s);
-		jout_real(item, "messages_s", test->lpt_msgs_s);
-		jout_num(item, "errors", test->lpt_errors);
-		jout_bool(item, "passed", !test->lpt_failed);
-		samples = jout_array(item, "samples");
-		for (j = 0; j < test->lpt_samples_nr; ++j) {
-			one = jout_append(samples);
-			jout_real(one, "s", test->lpt_samples[j].lsm_at);
-			jout_real(one, "mib_s", test->lpt_samples[j].lsm_mib_s);
-			jout_real(one, "messages_s",
-				  test->lpt_samples[j].lsm_msgs_s);
-			jout_real(one, "answer_ms",
-				  test->lpt_samples[j].lsm_answer_ms);
-		}
-	}
-	(void)jout_print(tree, stdout);
-	jout_free(tree);
-}
-
-static double value_of(const struct sample *sample, unsigned which)
-{
-	return which == 0   ? sample->lsm_mib_s
-	       : which == 1 ? sample->lsm_msgs_s
-			    : sample->lsm_answer_ms;
-}
-
-/** A number of all tests over time: one series for each of the first six. */
-static void plot_time(FILE *file, const struct plan *plan, const char *title,
-		      const char *y, unsigned which)
-{
-	struct page_series series[PAGE_SERIES_MAX];
-	struct page_point *points;
-	struct page_plot   plot = {
-		  title, "seconds", y, false, false, series, 0
-	};
-	unsigned i;
-	unsigned j;
-
-	points = calloc((size_t)PAGE_SERIES_MAX * SAMPLES_MAX, sizeof *points);
-	for (i = 0;
-	     points != NULL && i < plan->lpl_tests_nr && i < PAGE_SERIES_MAX;
-	     ++i) {
-		const struct plan_test *test = &plan->lpl_tests[i];
-
-		for (j = 0; j < test->lpt_samples_nr; ++j)
-			points[i * SAMPLES_MAX + j] = (struct page_point){
-				test->lpt_samples[j].lsm_at,
-				value_of(&test->lpt_samples[j], which)
-			};
-		series[i] = (struct page_series){ test->lpt_name,
-						  points + i * SAMPLES_MAX,
-						  test->lpt_samples_nr };
-		++plot.ppl_series_nr;
-	}
-	page_plot(file, &plot);
-	free(points);
-}
-
-static int by_x(const void *left, const void *right)
-{
-	const struct page_point *l = left;
-	const struct page_point *r = right;
-
-	return (l->pgp_x > r->pgp_x) - (l->pgp_x < r->pgp_x);
-}
-
-static void plot_size(FILE *file, const struct plan *plan)
-{
-	struct page_point  points[PLAN_TESTS_MAX];
-	struct page_series series = { "brw", points, 0 };
-	struct page_plot   plot = { "Rate against size",
-				    "bytes of a request",
-				    "MiB/s",
-				    true,
-				    false,
-				    &series,
-				    1 };
-	unsigned           i;
-
-	for (i = 0; i < plan->lpl_tests_nr; ++i)
-		if (plan->lpl_tests[i].lpt_bytes > 0)
-			points[series.pgs_nr++] = (struct page_point){
-				plan->lpl_tests[i].lpt_bytes,
-				plan->lpl_tests[i].lpt_mib_s
-			};
-	qsort(points, series.pgs_nr, sizeof points[0], by_x);
-	if (series.pgs_nr > 0)
-		page_plot(file, &plot);
-}
-
-/** How many answers took up to 2^n us. */
-static void plot_answers(FILE *file, const struct plan *plan)
-{
-	struct page_point  points[32] = { { 0 } };
-	struct page_series series = { "answers", points, 0 };
-	struct page_plot   plot = { "Answers to the console by their latency",
-				    "microseconds, up to",
-				    "answers",
-				    true,
-				    true,
-				    &series,
-				    1 };
-	unsigned           i;
-	unsigned           j;
-	unsigned           n;
-
-	for (i = 0; i < plan->lpl_tests_nr; ++i) {
-		for (j = 0; j < plan->lpl_tests[i].lpt_samples_nr; ++j) {
-			double us = plan->lpl_tests[i]
-					    .lpt_samples[j]
-					    .lsm_answer_ms *
-				    1e3;
-
-			for (n = 0; n < ARRAY_SIZE(points) - 1 &&
-				    us > (double)(1U << n);
-			     ++n)
-				;
-			points[n].pgp_y += 1;
-			series.pgs_nr = max_check(series.pgs_nr, (size_t)n + 1);
-		}
-	}
-	for (n = 0; n < ARRAY_SIZE(points); ++n)
-		points[n].pgp_x = (double)(1U << n);
-	page_plot(file, &plot);
-}
-
-static void table_print(FILE *file, const struct plan *plan)
-{
-	static char texts[PLAN_TESTS_MAX + 1][4][TEXT_BYTES];
-	const char *cells[(PLAN_TESTS_MAX + 1) * 5] = { "test", "MiB/s",
-							"messages/s", "errors",
-							"verdict" };
-	unsigned    i;
-
-	for (i = 0; i < plan->lpl_tests_nr; ++i) {
-		const struct plan_test *test = &plan->lpl_tests[i];
-		const char            **row = &cells[(i + 1) * 5];
-		char(*text)[TEXT_BYTES] = texts[i];
-
-		snprintf(text[0], TEXT_BYTES, "%.2f", test->lpt_mib_s);
-		snprintf(text[1], TEXT_BYTES, "%.0f", test->lpt_msgs_s);
-		snprintf(text[2], TEXT_BYTES, "%" PRIu64, test->lpt_errors);
-		row[0] = test->lpt_name;
-		row[1] = text[0];
-		row[2] = text[1];
-		row[3] = text[2];
-		row[4] = test->lpt_failed ? "FAIL" : "PASS";
-	}
-	page_table(file, cells, plan->lpl_tests_nr + 1, 5);
-}
-
-static int report_write(const struct plan *plan, bool passed)
-{
-	const char *path = plan->lpl_args->lsa_report;
-	FILE       *file;
-
-	if (path == NULL)
-		return TOOL_OK;
-	file = fopen(path, "we");
-	if (file != NULL) {
-		page_begin(file, plan->lpl_name);
-		page_text(file, passed ? "Verdict: PASS" : "Verdict: FAIL");
-		table_print(file, plan);
-		plot_time(file, plan, "Rate over time", "MiB/s", 0);
-		plot_time(file, plan, "Messages over time", "messages/s", 1);
-		plot_time(file, plan, "Latency over time",
-			  "ms to answer the console", 2);
-		plot_answers(file, plan);
-		plot_size(file, plan);
-		page_end(file);
-	}
-	if (file != NULL && fclose(file) == 0)
-		return TOOL_OK;
-	return tool_fail_set(&plan->lpl_args->lsa_fail, TOOL_FAILED,
-			     "--report %s: %s", path, tool_errtext(errno));
-}
-
-static int plan_results(struct plan *plan, int rc)
-{
-	bool     passed = rc == TOOL_OK && stop_signal() == 0;
-	unsigned i;
-
-	for (i = 0; i < plan->lpl_tests_nr; ++i)
-		passed &= !plan->lpl_tests[i].lpt_failed &&
-			  plan->lpl_tests[i].lpt_samples_nr > 0;
-	if (plan->lpl_args->lsa_json)
-		json_print(plan, passed);
-	else
-		printf("%s\n", passed ? "PASS" : "FAIL");
-	rc = report_write(plan, passed);
-	return rc != TOOL_OK ? rc : passed ? TOOL_OK : TOOL_FAILED;
-}
-
 static int plan_go(struct plan *plan)
 {
 	struct lst_args *args = plan->lpl_args;
@@ -633,7 +393,8 @@ static int plan_go(struct plan *plan)
 	(void)stop_init();
 	(void)log_pipe_init(M0_LOG_ERROR);
 	args->lsa_words[0] = plan->lpl_name;
-	if (lnet_opts_check(&args->lsa_opts) != 0 ||
+	if (lst_plan_baseline_open(plan) != 0 ||
+	    lnet_opts_check(&args->lsa_opts) != 0 ||
 	    lst_session_open(&plan->lpl_session, args, "plan") != 0)
 		return args->lsa_fail.tf_exit;
 	m0_mutex_lock(&plan->lpl_session.lsn_lock);
@@ -654,7 +415,7 @@ static int plan_go(struct plan *plan)
 	(void)lst_end_session(&plan->lpl_session, &end, &plan->lpl_out);
 	m0_mutex_unlock(&plan->lpl_session.lsn_lock);
 	lst_session_close(&plan->lpl_session);
-	return plan_results(plan, rc);
+	return lst_plan_results(plan, rc);
 }
 
 int lst_plan_run(struct lst_args *args, const char *path)

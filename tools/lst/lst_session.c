@@ -6,8 +6,6 @@
 #include "lst.h"
 
 enum {
-	/** Seconds without a command after which a session ends. */
-	IDLE_DEFAULT = 300,
 	/** Calls that are on their way at a time. */
 	CALLS_MAX = 256
 };
@@ -47,16 +45,16 @@ static int selftest_start(struct lst_session *session, struct lst_args *args)
 	return 0;
 }
 
-int lst_session_open(struct lst_session *session, struct lst_args *args,
-		     const char *key)
+int lst_session_start(struct lst_session *session, struct m0_lnet *lnet,
+		      struct lst_args *args, const char *key)
 {
 	int rc;
 
+	session->lsn_lnet = lnet;
 	snprintf(session->lsn_key, sizeof session->lsn_key, "%s", key);
 	snprintf(session->lsn_name, sizeof session->lsn_name, "%s",
 		 args->lsa_words_nr > 0 ? args->lsa_words[0] : "session");
-	session->lsn_timeout = args->lsa_has_timeout ? args->lsa_timeout
-						     : IDLE_DEFAULT;
+	session->lsn_timeout = lst_idle_timeout(args);
 	session->lsn_force = args->lsa_force;
 	session->lsn_any_port = args->lsa_opts.nop_cfg.lc_src_port_max == 0;
 	session->lsn_nodes = calloc(LST_NODES_MAX, sizeof *session->lsn_nodes);
@@ -64,14 +62,9 @@ int lst_session_open(struct lst_session *session, struct lst_args *args,
 		return tool_fail_set(&args->lsa_fail, TOOL_FAILED,
 				     "no memory is left");
 	m0_mutex_init(&session->lsn_lock);
-	rc = lnet_opts_open(&args->lsa_opts, &args->lsa_opts.nop_cfg,
-			    &session->lsn_lnet);
-	if (rc == 0) {
-		rc = selftest_start(session, args);
-		if (rc != 0)
-			m0_lnet_close(session->lsn_lnet);
-	}
+	rc = selftest_start(session, args);
 	if (rc != 0) {
+		m0_mutex_fini(&session->lsn_lock);
 		free(session->lsn_nodes);
 		return rc;
 	}
@@ -81,16 +74,36 @@ int lst_session_open(struct lst_session *session, struct lst_args *args,
 	return 0;
 }
 
-void lst_session_close(struct lst_session *session)
+void lst_session_stop(struct lst_session *session)
 {
 	unsigned i;
 
 	m0_st_close(session->lsn_st);
-	m0_lnet_close(session->lsn_lnet);
 	for (i = 0; i < session->lsn_groups_nr; ++i)
 		free(session->lsn_groups[i]);
 	free(session->lsn_nodes);
 	m0_mutex_fini(&session->lsn_lock);
+}
+
+int lst_session_open(struct lst_session *session, struct lst_args *args,
+		     const char *key)
+{
+	struct m0_lnet *lnet;
+	int             rc;
+
+	rc = lnet_opts_open(&args->lsa_opts, &args->lsa_opts.nop_cfg, &lnet);
+	if (rc != 0)
+		return rc;
+	rc = lst_session_start(session, lnet, args, key);
+	if (rc != 0)
+		m0_lnet_close(lnet);
+	return rc;
+}
+
+void lst_session_close(struct lst_session *session)
+{
+	lst_session_stop(session);
+	m0_lnet_close(session->lsn_lnet);
 }
 
 /* -- calls ----------------------------------------------------------------- */

@@ -287,53 +287,100 @@ int lst_stat(struct lst_session *s, struct lst_args *a, struct lst_out *o)
 	return rc == 0 ? TOOL_OK : TOOL_FAILED;
 }
 
-static bool errors_print(const struct lst_node *node, struct lst_out *o)
+static bool has_errors(const struct lst_node *node)
+{
+	const struct m0_st_stats *stats = &node->lcn_stats;
+
+	return node->lcn_stats_at == 0 || stats->sct_brw_errors > 0 ||
+	       stats->sct_ping_errors > 0 || stats->sct_rpc_errors > 0 ||
+	       stats->sct_rpc_dropped > 0 || stats->sct_rpc_expired > 0;
+}
+
+static void errors_print(const struct lst_node *node, struct lst_out *o)
 {
 	const struct m0_st_stats *stats = &node->lcn_stats;
 	char                      text[M0_LNET_NIDSTR_SIZE];
 
 	(void)m0_lnet_id_print(&node->lcn_id, text, sizeof text);
-	if (node->lcn_stats_at == 0) {
+	if (node->lcn_stats_at == 0)
 		fprintf(o->lso_out, "%s: %s\n", text,
 			lst_state_name(node->lcn_state));
-		return true;
+	else
+		fprintf(o->lso_out,
+			"%s: [Session %u brw errors, %u ping errors] "
+			"[RPC: %u errors, %u dropped, %u expired]\n",
+			text, stats->sct_brw_errors, stats->sct_ping_errors,
+			stats->sct_rpc_errors, stats->sct_rpc_dropped,
+			stats->sct_rpc_expired);
+}
+
+static void errors_json(const struct lst_node *node, struct json_t *item)
+{
+	const struct m0_st_stats *stats = &node->lcn_stats;
+
+	lst_json_node(item, node);
+	if (node->lcn_stats_at == 0)
+		return;
+	jout_num(item, "brw_errors", stats->sct_brw_errors);
+	jout_num(item, "ping_errors", stats->sct_ping_errors);
+	jout_num(item, "rpc_errors", stats->sct_rpc_errors);
+	jout_num(item, "rpc_dropped", stats->sct_rpc_dropped);
+	jout_num(item, "rpc_expired", stats->sct_rpc_expired);
+}
+
+/** Nodes with errors of a group. @return their number. */
+static unsigned group_errors(const struct lst_session *s,
+			     const struct lst_group   *group,
+			     struct json_t *groups, struct lst_out *o)
+{
+	struct json_t *item = NULL;
+	struct json_t *list = NULL;
+	unsigned       nr = 0;
+	unsigned       i;
+
+	if (groups != NULL) {
+		item = jout_append(groups);
+		jout_str(item, "name", group->lgp_name);
+		list = jout_array(item, "nodes");
+	} else {
+		fprintf(o->lso_out, "%s:\n", group->lgp_name);
 	}
-	if (stats->sct_brw_errors + stats->sct_ping_errors +
-		    stats->sct_rpc_errors + stats->sct_rpc_dropped +
-		    stats->sct_rpc_expired ==
-	    0)
-		return false;
-	fprintf(o->lso_out,
-		"%s: [Session %u brw errors, %u ping errors] [RPC: %u errors, "
-		"%u dropped, %u expired]\n",
-		text, stats->sct_brw_errors, stats->sct_ping_errors,
-		stats->sct_rpc_errors, stats->sct_rpc_dropped,
-		stats->sct_rpc_expired);
-	return true;
+	for (i = 0; i < group->lgp_nodes_nr; ++i) {
+		const struct lst_node *node =
+			&s->lsn_nodes[group->lgp_nodes[i]];
+
+		if (!has_errors(node))
+			continue;
+		++nr;
+		if (groups != NULL)
+			errors_json(node, jout_append(list));
+		else
+			errors_print(node, o);
+	}
+	if (groups == NULL)
+		fprintf(o->lso_out, "Total %u error nodes in %s\n", nr,
+			group->lgp_name);
+	return nr;
 }
 
 int lst_show_error(struct lst_session *s, struct lst_args *a, struct lst_out *o)
 {
-	unsigned total = 0;
-	unsigned nr;
-	unsigned i;
-	unsigned j;
+	struct json_t *tree = NULL;
+	struct json_t *groups = NULL;
+	unsigned       total = 0;
+	unsigned       i;
 
 	if (!groups_check(s, a, o, "show_error"))
 		return TOOL_USAGE;
 	(void)groups_take(s, a, o);
-	for (i = 0; i < a->lsa_words_nr; ++i) {
-		const struct lst_group *group =
-			lst_group_find(s, a->lsa_words[i]);
-
-		nr = 0;
-		fprintf(o->lso_out, "%s:\n", group->lgp_name);
-		for (j = 0; j < group->lgp_nodes_nr; ++j)
-			nr += errors_print(&s->lsn_nodes[group->lgp_nodes[j]],
-					   o);
-		fprintf(o->lso_out, "Total %u error nodes in %s\n", nr,
-			group->lgp_name);
-		total += nr;
+	if (a->lsa_json) {
+		tree = jout_alloc();
+		groups = jout_array(tree, "groups");
 	}
+	for (i = 0; i < a->lsa_words_nr; ++i)
+		total += group_errors(s, lst_group_find(s, a->lsa_words[i]),
+				      groups, o);
+	if (tree != NULL)
+		lst_json_print(tree, o->lso_out);
 	return total == 0 ? TOOL_OK : TOOL_FAILED;
 }

@@ -4,6 +4,7 @@
 #include <sched.h>
 
 #include "perf_args.h"
+#include "../base/baseline.h"
 #include "../base/text.h"
 
 enum {
@@ -12,6 +13,9 @@ enum {
 	KEY_TIME,
 	KEY_WORKERS,
 	KEY_REPORT,
+	KEY_BASELINE,
+	KEY_SAVE_BASELINE,
+	KEY_TOLERANCE,
 	KEY_THREADS,
 	KEY_PEER_NET,
 	KEY_ONCE,
@@ -74,6 +78,12 @@ static const struct argp_option perf_options[] = {
 	{ "json", 'j', NULL, 0, "Print JSON", 0 },
 	{ "report", KEY_REPORT, "FILE", 0,
 	  "Write a page of HTML with plots; not with --listen", 0 },
+	{ "baseline", KEY_BASELINE, "FILE", 0,
+	  "Fail if a row is worse than this file says", 0 },
+	{ "save-baseline", KEY_SAVE_BASELINE, "FILE", 0,
+	  "Write the results to this file unless a row is worse", 0 },
+	{ "tolerance", KEY_TOLERANCE, "PERCENT", 0,
+	  "With --baseline: how much worse a row may be; default 10", 0 },
 	{ 0 },
 };
 
@@ -211,6 +221,8 @@ static void given(struct perf_args *args, int key)
 		{ KEY_TIMEOUT, PERF_GIVEN_TIMEOUT },
 		{ KEY_REATTACH, PERF_GIVEN_REATTACH },
 		{ KEY_REPORT, PERF_GIVEN_REPORT },
+		{ KEY_BASELINE, PERF_GIVEN_BASELINE },
+		{ KEY_SAVE_BASELINE, PERF_GIVEN_SAVE_BASELINE },
 	};
 	size_t i;
 
@@ -259,12 +271,35 @@ static bool far_option(int key, char *arg, struct perf_args *args)
 	}
 }
 
+/* Files of results. */
+static bool file_option(int key, char *arg, struct perf_args *args)
+{
+	switch (key) {
+	case KEY_REPORT:
+		args->pa_report = arg;
+		return true;
+	case KEY_BASELINE:
+		args->pa_baseline = arg;
+		return true;
+	case KEY_SAVE_BASELINE:
+		args->pa_save_baseline = arg;
+		return true;
+	case KEY_TOLERANCE:
+		args->pa_tolerance = tool_number_option(args->pa_fail,
+							"--tolerance", arg, 0,
+							BASELINE_PERCENT_MAX);
+		return true;
+	default:
+		return false;
+	}
+}
+
 static error_t perf_option(int key, char *arg, struct argp_state *state)
 {
 	struct perf_args *args = state->input;
 
 	given(args, key);
-	if (far_option(key, arg, args))
+	if (far_option(key, arg, args) || file_option(key, arg, args))
 		return 0;
 	switch (key) {
 	case ARGP_KEY_INIT:
@@ -304,9 +339,6 @@ static error_t perf_option(int key, char *arg, struct argp_state *state)
 		break;
 	case 'j':
 		args->pa_json = true;
-		break;
-	case KEY_REPORT:
-		args->pa_report = arg;
 		break;
 	case ARGP_KEY_ARG:
 		operand(args, arg);
@@ -366,6 +398,7 @@ int perf_main(int argc, char **argv)
 		.pa_tests = (1U << PERF_TESTS_NR) - 1,
 		.pa_workers = "1",
 		.pa_threads = 1,
+		.pa_tolerance = BASELINE_PERCENT,
 		.pa_setup = { .pu_seconds = 1 },
 	};
 	int rc;

@@ -33,7 +33,10 @@ enum {
 	PERF_B,
 	PERF_SIDES_NR,
 	PERF_DEPTH_MAX = 1024,
-	PERF_SIZES_MAX = 16
+	PERF_SIZES_MAX = 16,
+	/** Parts of a row's time; some more, as a row may end late. */
+	PERF_SLICES = 50,
+	PERF_SLICES_NR = 64
 };
 
 extern const char *const perf_mode_names[PERF_MODES_NR];
@@ -63,6 +66,12 @@ struct perf_setup {
 	struct perf_far *pu_far;
 };
 
+/** Operations in a part of the time, and the sum of their times. */
+struct perf_slice {
+	uint64_t psl_ops;
+	uint64_t psl_ns;
+};
+
 struct perf_row {
 	enum perf_test prw_test;
 	uint64_t       prw_size;
@@ -71,6 +80,9 @@ struct perf_row {
 	uint64_t       prw_ops;
 	m0_time_t      prw_ns;
 	struct m0_hist prw_lat;
+	/** Over time, from the first operation. */
+	struct perf_slice prw_slices[PERF_SLICES_NR];
+	m0_time_t         prw_slice_ns;
 	/** Processor time of both machines' processes for each operation. */
 	double prw_cpu_ns;
 	/**

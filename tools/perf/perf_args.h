@@ -23,6 +23,8 @@ enum perf_given {
 	PERF_GIVEN_TIMEOUT,
 	PERF_GIVEN_REATTACH,
 	PERF_GIVEN_REPORT,
+	PERF_GIVEN_BASELINE,
+	PERF_GIVEN_SAVE_BASELINE,
 	PERF_GIVEN_NR
 };
 
@@ -43,6 +45,11 @@ struct perf_args {
 	bool              pa_json;
 	/** File of the page with plots; NULL: none. */
 	const char *pa_report;
+	/** Files of earlier rates; NULL: none. */
+	const char *pa_baseline;
+	const char *pa_save_baseline;
+	/** Per cent. */
+	uint64_t pa_tolerance;
 	/** Serve others; one of them. */
 	bool pa_listen;
 	bool pa_once;
@@ -76,6 +83,16 @@ void perf_rows_run(struct perf_args *args);
 /** Writes a page about rows. @return 0, or the exit code. */
 int perf_report_write(const char *path, const struct perf_row *rows, size_t nr,
 		      struct tool_fail *fail);
+/* -- perf_baseline.c: each returns 0, or the exit code. */
+
+/** Reads the baseline before the rows are measured. */
+int perf_baseline_open(struct perf_args *args);
+/** @param tree  NULL: print lines. */
+int perf_baseline_check(struct perf_args *args, const struct perf_row *rows,
+			size_t nr, struct json_t *tree);
+int perf_baseline_save(struct perf_args *args, const struct perf_row *rows,
+		       size_t nr);
+
 /** Serves clients; the place is open. */
 void perf_listen_run(struct perf_args *args);
 

@@ -41,6 +41,8 @@ static const struct {
 	[PERF_GIVEN_TIMEOUT] = { "--timeout", CLIENT | SERVER },
 	[PERF_GIVEN_REATTACH] = { "--reattach", SERVER },
 	[PERF_GIVEN_REPORT] = { "--report", LOCAL | CLIENT },
+	[PERF_GIVEN_BASELINE] = { "--baseline", LOCAL | CLIENT },
+	[PERF_GIVEN_SAVE_BASELINE] = { "--save-baseline", LOCAL | CLIENT },
 };
 
 static void fits_check(const struct perf_args *args)

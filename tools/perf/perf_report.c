@@ -11,12 +11,22 @@ enum {
 	/** Points of a distribution: each per cent, and the tail. */
 	SHARES = 100,
 	COLUMNS = 7,
-	CELL_BYTES = 32
+	CELL_BYTES = 32,
+	NAME_BYTES = TEXT_MAX + 16
 };
 
 static bool is_bulk(const struct perf_row *row)
 {
 	return row->prw_test == PERF_PUT || row->prw_test == PERF_GET;
+}
+
+/** "put 64K". */
+static void row_name(char ret[NAME_BYTES], const struct perf_row *row)
+{
+	char size[TEXT_MAX];
+
+	snprintf(ret, NAME_BYTES, "%s %s", perf_test_names[row->prw_test],
+		 text_size_short(size, row->prw_size));
 }
 
 static void table(FILE *file, const struct perf_row *rows, size_t nr)
@@ -62,14 +72,14 @@ static void plot_size(FILE *file, const struct perf_row *rows, size_t nr,
 {
 	struct page_point  points[PERF_TESTS_NR][PERF_SIZES_MAX];
 	struct page_series series[PERF_TESTS_NR];
-	struct page_plot   plot = { bulk ? "Rate of bulk against size"
-					 : "Rate of messages against size",
-				  "bytes",
-				  bulk ? "MB/s" : "messages/s",
-				  true,
-				  false,
-				  series,
-				  0 };
+	struct page_plot   plot = {
+		  .ppl_title = bulk ? "Rate of bulk against size"
+				    : "Rate of messages against size",
+		  .ppl_x = { "bytes", PAGE_BYTES, true },
+		  .ppl_y = { .pxs_name = bulk ? "MB/s" : "messages/s" },
+		  .ppl_series = series,
+	};
+	size_t   most = 0;
 	unsigned test;
 	size_t   i;
 
@@ -77,7 +87,7 @@ static void plot_size(FILE *file, const struct perf_row *rows, size_t nr,
 		struct page_series *one = &series[plot.ppl_series_nr];
 
 		*one = (struct page_series){ perf_test_names[test],
-					     points[test], 0 };
+					     points[test], 0, test };
 		for (i = 0; i < nr; ++i) {
 			double rate = perf_rate(&rows[i]);
 
@@ -91,26 +101,27 @@ static void plot_size(FILE *file, const struct perf_row *rows, size_t nr,
 			};
 		}
 		plot.ppl_series_nr += one->pgs_nr > 0;
+		most = max_check(most, one->pgs_nr);
 	}
-	if (plot.ppl_series_nr > 0)
+	/* One size does not make a plot. */
+	if (most > 1)
 		page_plot(file, &plot);
 }
 
-/** Shares of operations that took up to a time, of the first six rows. */
+/** Shares of operations that took up to a time, of the first rows. */
 static void plot_latency(FILE *file, const struct perf_row *rows, size_t nr)
 {
 	static struct page_point points[PAGE_SERIES_MAX][SHARES];
 	struct page_series       series[PAGE_SERIES_MAX];
-	char                     names[PAGE_SERIES_MAX][CELL_BYTES];
-	struct page_plot         plot = { "Distribution of latencies",
-					  "nanoseconds, up to",
-					  "per cent of operations",
-					  true,
-					  false,
-					  series,
-					  0 };
-	unsigned                 i;
-	unsigned                 j;
+	char                     names[PAGE_SERIES_MAX][NAME_BYTES];
+	struct page_plot         plot = {
+			.ppl_title = "Distribution of latencies",
+			.ppl_x = { "time of an operation, up to", PAGE_NS, true },
+			.ppl_y = { .pxs_name = "per cent of operations" },
+			.ppl_series = series,
+	};
+	unsigned i;
+	unsigned j;
 
 	for (i = 0; i < nr && i < PAGE_SERIES_MAX; ++i) {
 		for (j = 0; j < SHARES; ++j) {
@@ -121,12 +132,96 @@ static void plot_latency(FILE *file, const struct perf_row *rows, size_t nr)
 				(double)max_check(ns, UINT64_C(1)), j + 1
 			};
 		}
-		snprintf(names[i], sizeof names[i], "%s %" PRIu64,
-			 perf_test_names[rows[i].prw_test], rows[i].prw_size);
-		series[i] = (struct page_series){ names[i], points[i], SHARES };
+		row_name(names[i], &rows[i]);
+		series[i] =
+			(struct page_series){ names[i], points[i], SHARES, i };
 		++plot.ppl_series_nr;
 	}
 	page_plot(file, &plot);
+}
+
+/** Subject of a plot over time. */
+enum over_time {
+	OVER_BULK,
+	OVER_MESSAGES,
+	OVER_LATENCY
+};
+
+static double slice_value(const struct perf_row   *row,
+			  const struct perf_slice *slice, enum over_time which)
+{
+	double ops = (double)slice->psl_ops;
+	double s = (double)row->prw_slice_ns / 1e9;
+
+	return which == OVER_BULK       ? ops * (double)row->prw_size / 1e6 / s
+	       : which == OVER_MESSAGES ? ops / s
+					: (double)slice->psl_ns / ops;
+}
+
+/** Points of the slices that are over; without operations, none for latency. */
+static size_t slices_fill(const struct perf_row *row, enum over_time which,
+			  struct page_point *points)
+{
+	uint64_t nr = row->prw_slice_ns == 0 ? 0
+					     : row->prw_ns / row->prw_slice_ns;
+	size_t   filled = 0;
+	uint64_t i;
+
+	/* The last one has all that came later. */
+	for (i = 0; i < nr && i < PERF_SLICES_NR - 1; ++i) {
+		const struct perf_slice *slice = &row->prw_slices[i];
+
+		if (which == OVER_LATENCY && slice->psl_ops == 0)
+			continue;
+		points[filled++] = (struct page_point){
+			(double)(i + 1) * (double)row->prw_slice_ns / 1e9,
+			slice_value(row, slice, which)
+		};
+	}
+	return filled;
+}
+
+static void plot_time(FILE *file, const struct perf_row *rows, size_t nr,
+		      const char *title, struct page_axis y,
+		      enum over_time which)
+{
+	static struct page_point points[PAGE_SERIES_MAX][PERF_SLICES_NR];
+	struct page_series       series[PAGE_SERIES_MAX];
+	char                     names[PAGE_SERIES_MAX][NAME_BYTES];
+	struct page_plot         plot = {
+			.ppl_title = title,
+			.ppl_x = { .pxs_name = "seconds of the row" },
+			.ppl_y = y,
+			.ppl_series = series,
+	};
+	size_t i;
+
+	for (i = 0; i < nr && plot.ppl_series_nr < PAGE_SERIES_MAX; ++i) {
+		size_t at = plot.ppl_series_nr;
+
+		if (which != OVER_LATENCY &&
+		    is_bulk(&rows[i]) != (which == OVER_BULK))
+			continue;
+		row_name(names[at], &rows[i]);
+		series[at] = (struct page_series){ names[at], points[at],
+						   slices_fill(&rows[i], which,
+							       points[at]),
+						   i % PAGE_SERIES_MAX };
+		++plot.ppl_series_nr;
+	}
+	page_plot(file, &plot);
+}
+
+static void plots_time(FILE *file, const struct perf_row *rows, size_t nr)
+{
+	plot_time(file, rows, nr, "Rate of bulk over time",
+		  (struct page_axis){ .pxs_name = "MB/s" }, OVER_BULK);
+	plot_time(file, rows, nr, "Rate of messages over time",
+		  (struct page_axis){ .pxs_name = "messages/s" },
+		  OVER_MESSAGES);
+	plot_time(file, rows, nr, "Latency over time",
+		  (struct page_axis){ "mean of an operation", PAGE_NS, true },
+		  OVER_LATENCY);
 }
 
 int perf_report_write(const char *path, const struct perf_row *rows, size_t nr,
@@ -136,7 +231,9 @@ int perf_report_write(const char *path, const struct perf_row *rows, size_t nr,
 
 	if (file != NULL) {
 		page_begin(file, "colibri perf");
+		page_time(file);
 		table(file, rows, nr);
+		plots_time(file, rows, nr);
 		plot_size(file, rows, nr, true);
 		plot_size(file, rows, nr, false);
 		plot_latency(file, rows, nr);

@@ -194,6 +194,7 @@ static void rows_report(struct perf_args *args, struct rows_done *done)
 {
 	struct json_t  *tree = NULL;
 	struct perf_row row;
+	int             worse = 0;
 	int             rc;
 
 	if (args->pa_json) {
@@ -205,16 +206,24 @@ static void rows_report(struct perf_args *args, struct rows_done *done)
 	}
 	rc = rows_walk(args, &row, row_run, done);
 	if (rc == 0 && args->pa_json)
+		worse = perf_baseline_check(args, done->ro_rows, done->ro_nr,
+					    tree);
+	if (rc == 0 && args->pa_json)
 		(void)jout_print(tree, stdout);
 	else if (args->pa_setup.pu_far != NULL && done->ro_nr > 0)
 		verdicts_print(done);
 	else if (rc == 0)
 		busy_print(done);
+	if (rc == 0 && !args->pa_json)
+		worse = perf_baseline_check(args, done->ro_rows, done->ro_nr,
+					    NULL);
 	if (tree != NULL)
 		jout_free(tree);
 	if (rc == 0 && args->pa_report != NULL)
 		(void)perf_report_write(args->pa_report, done->ro_rows,
 					done->ro_nr, args->pa_fail);
+	if (rc == 0 && worse == 0)
+		(void)perf_baseline_save(args, done->ro_rows, done->ro_nr);
 }
 
 static void rows_far(struct perf_args *args, struct rows_done *done)
@@ -239,7 +248,7 @@ void perf_rows_run(struct perf_args *args)
 	struct rows_done done = { .ro_nr = 0 };
 	struct perf_row  row;
 
-	if (limits_check(args) != 0 ||
+	if (limits_check(args) != 0 || perf_baseline_open(args) != 0 ||
 	    rows_walk(args, &row, row_check, NULL) != 0)
 		return;
 	M0_ALLOC_ARR(done.ro_rows, ROWS_MAX);

@@ -2,6 +2,7 @@
 /* One row: its two sides, one of them perhaps elsewhere, and time. */
 #include <dirent.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/resource.h>
 
 #include "perf_far.h"
@@ -20,6 +21,20 @@ enum {
 	GRACE = 30
 };
 
+static void slice_add(struct perf_run *run, m0_time_t start, m0_time_t end)
+{
+	struct perf_row   *row = run->pn_row;
+	struct perf_slice *slice;
+
+	while (end >= run->pn_slice_end && run->pn_slice < PERF_SLICES_NR - 1) {
+		++run->pn_slice;
+		run->pn_slice_end += row->prw_slice_ns;
+	}
+	slice = &row->prw_slices[run->pn_slice];
+	++slice->psl_ops;
+	slice->psl_ns += m0_time_sub(end, start);
+}
+
 bool perf_record(struct perf_run *run, m0_time_t start, m0_time_t end)
 {
 	int phase = __atomic_load_n(&run->pn_phase, __ATOMIC_RELAXED);
@@ -29,6 +44,7 @@ bool perf_record(struct perf_run *run, m0_time_t start, m0_time_t end)
 	if (!run->pn_measuring) {
 		run->pn_measuring = true;
 		run->pn_first = end;
+		run->pn_slice_end = m0_time_add(end, run->pn_row->prw_slice_ns);
 		return true;
 	}
 	run->pn_last = end;
@@ -36,6 +52,7 @@ bool perf_record(struct perf_run *run, m0_time_t start, m0_time_t end)
 		__atomic_store_n(&run->pn_enough, true, __ATOMIC_RELAXED);
 	++run->pn_row->prw_ops;
 	m0_hist_record(&run->pn_row->prw_lat, m0_time_sub(end, start));
+	slice_add(run, start, end);
 	return true;
 }
 
@@ -304,6 +321,8 @@ int perf_row_run(const struct perf_setup *setup, struct perf_row *row,
 	row->prw_busy[PERF_B] = 0;
 	row->prw_waited[PERF_B] = 0;
 	m0_hist_init(&row->prw_lat);
+	memset(row->prw_slices, 0, sizeof row->prw_slices);
+	row->prw_slice_ns = (m0_time_t)(setup->pu_seconds * 1e9 / PERF_SLICES);
 	m0_mutex_init(&run.pn_lock);
 	rc = sides_start(&run);
 	if (rc == 0)

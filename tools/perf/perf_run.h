@@ -87,9 +87,12 @@ struct perf_run {
 	/** Side A's callbacks record. */
 	bool pn_measuring;
 	/** Set when two operations lie apart in time; main looks at it. */
-	bool             pn_enough;
-	m0_time_t        pn_first;
-	m0_time_t        pn_last;
+	bool      pn_enough;
+	m0_time_t pn_first;
+	m0_time_t pn_last;
+	/** The part of prw_slices for now, and when it ends. */
+	unsigned         pn_slice;
+	m0_time_t        pn_slice_end;
 	struct m0_mutex  pn_lock;
 	struct tool_fail pn_fail;
 };
