@@ -18,7 +18,7 @@ enum {
 	/** Limits of a session. */
 	ST_BATCHES_MAX = 64,
 	ST_TESTS_MAX = 256,
-	/** Streams of requests of a test: destinations times concurrency. */
+	/** Streams of requests, destinations times concurrency, of all tests. */
 	ST_UNITS_MAX = 65536,
 	ST_CHECKS_NR = M0_ST_CHECK_DISCARD + 1,
 	ST_PAGE_SHIFT = 12
@@ -122,8 +122,10 @@ struct st_test {
 	uint32_t            stk_nr;
 	struct st_unit     *stk_units;
 	uint32_t            stk_units_nr;
-	uint32_t            stk_active_nr;
-	bool                stk_stops;
+	/** Units that there is memory for. */
+	uint32_t stk_units_room;
+	uint32_t stk_active_nr;
+	bool     stk_stops;
 	/** Data of writes. */
 	uint8_t *stk_source;
 	uint64_t stk_memory;
@@ -172,6 +174,7 @@ struct m0_st {
 	struct m0_list slf_bufs;
 	uint64_t       slf_bufs_bytes;
 	uint64_t       slf_tests_bytes;
+	uint32_t       slf_units_nr;
 	/** Data of reads that are served, by check. */
 	uint8_t *slf_sources[ST_CHECKS_NR];
 	/** NULL: none. */

@@ -55,15 +55,18 @@ static uint32_t client_make(struct st_test *test, const struct m0_st_msg *msg,
 			    const uint8_t *dests)
 {
 	const struct m0_st_test *what = &test->stk_what;
+	struct m0_st            *st = test->stk_batch->sbh_session->sse_st;
 	uint64_t nr = (uint64_t)what->tsr_dests_nr * what->tsr_concurrency;
 
 	if (nr == 0 || dests == NULL)
 		return EINVAL;
-	if (nr > ST_UNITS_MAX || M0_ALLOC_ARR(test->stk_units, nr) == NULL)
+	if (nr > ST_UNITS_MAX - st->slf_units_nr ||
+	    M0_ALLOC_ARR(test->stk_units, nr) == NULL)
 		return ENOMEM;
+	test->stk_units_room = (uint32_t)nr;
+	st->slf_units_nr += test->stk_units_room;
 	if (what->tsr_service == M0_ST_SRV_BRW && what->tsr_rw == M0_ST_WRITE) {
-		test->stk_source =
-			memory_get(test, test->stk_batch->sbh_session->sse_st);
+		test->stk_source = memory_get(test, st);
 		if (test->stk_source == NULL)
 			return ENOMEM;
 		m0_st_pattern_fill(test->stk_source, what->tsr_bytes, 0,
@@ -85,6 +88,8 @@ void m0_st__test_free(struct st_test *test)
 	m0_free_aligned(test->stk_source, bytes, ST_PAGE_SHIFT);
 	M0_ASSERT(st->slf_tests_bytes >= test->stk_memory);
 	st->slf_tests_bytes -= test->stk_memory;
+	M0_ASSERT(st->slf_units_nr >= test->stk_units_room);
+	st->slf_units_nr -= test->stk_units_room;
 	m0_free(test->stk_units);
 	m0_free(test);
 }

@@ -60,14 +60,14 @@ struct play {
 	bool                       pla_done;
 	struct m0_st_msg           pla_recorded;
 	/** Ours. */
-	struct m0_st_msg    pla_st;
-	struct m0_lnet_nid  pla_from;
-	struct m0_lnet_nid  pla_self;
-	uint8_t            *pla_bulk;
-	uint8_t             pla_reply[M0_ST_MSG_BYTES];
-	void               *pla_addr[2];
-	m0_bcount_t         pla_bytes[2];
-	struct m0_bufvec    pla_vec[2];
+	struct m0_st_msg           pla_st;
+	struct m0_lnet_nid         pla_from;
+	struct m0_lnet_nid         pla_self;
+	uint8_t                   *pla_bulk;
+	uint8_t                    pla_reply[M0_ST_MSG_BYTES];
+	void                      *pla_addr[2];
+	m0_bcount_t                pla_bytes[2];
+	struct m0_bufvec           pla_vec[2];
 	const struct dialogue_msg *pla_answer;
 	const struct dialogue_msg *pla_data;
 };
@@ -171,12 +171,11 @@ static void send(struct play *play, unsigned part, uint64_t bits, void *addr,
 	play->pla_bytes[part] = bytes;
 	play->pla_vec[part] = (struct m0_bufvec)M0_BUFVEC_INIT_BUF(
 		&play->pla_addr[part], &play->pla_bytes[part]);
-	assert_int_equal(
-		is_get ? m0_lnet_bind_get(player->ply_node.n_lnet, &md, &op,
-					  &handle)
-		       : m0_lnet_bind_put(player->ply_node.n_lnet, &md, &op,
-					  &handle),
-		0);
+	assert_int_equal(is_get ? m0_lnet_bind_get(player->ply_node.n_lnet, &md,
+						   &op, &handle)
+				: m0_lnet_bind_put(player->ply_node.n_lnet, &md,
+						   &op, &handle),
+			 0);
 }
 
 static void reply_send(struct play *play)
@@ -202,8 +201,8 @@ static void bulk_check(const struct play *play)
 
 static void request_take(struct player *player, const struct m0_lnet_event *ev)
 {
-	const uint8_t *bytes = player->ply_room + ev->ev_offset;
-	struct play   *play = play_find(player, bytes);
+	const uint8_t             *bytes = player->ply_room + ev->ev_offset;
+	struct play               *play = play_find(player, bytes);
 	const struct dialogue_msg *bulk;
 	bool                       is_get;
 
@@ -232,8 +231,7 @@ static void request_take(struct player *player, const struct m0_lnet_event *ev)
 	     play->pla_data->dm_hdr.lhd_payload_bytes, is_get);
 }
 
-static void player_event(struct m0_lnet_eq          *eq,
-			 const struct m0_lnet_event *ev)
+static void player_event(struct m0_lnet_eq *eq, const struct m0_lnet_event *ev)
 {
 	struct player *player = container_of(eq, struct player, ply_eq);
 	struct play   *play = ev->ev_md_user;
@@ -288,8 +286,12 @@ static void player_init(struct player *player, const char *name,
 		&player->ply_addr, &player->ply_bytes);
 	for (i = 0; i < ARRAY_SIZE(portals); ++i) {
 		me.mea_portal = portals[i];
-		assert_int_equal(m0_lnet_me_attach(player->ply_node.n_lnet, &me, &handle), 0);
-		assert_int_equal(m0_lnet_md_attach(player->ply_node.n_lnet, handle, &md, &md_handle), 0);
+		assert_int_equal(m0_lnet_me_attach(player->ply_node.n_lnet, &me,
+						   &handle),
+				 0);
+		assert_int_equal(m0_lnet_md_attach(player->ply_node.n_lnet,
+						   handle, &md, &md_handle),
+				 0);
 	}
 }
 
@@ -327,8 +329,7 @@ static void plays_init(const char *name, struct player *players,
 		plays[plays_nr].pla_msg = msg;
 		plays[plays_nr].pla_player = &players[i];
 		assert_int_equal(m0_st_decode(&plays[plays_nr].pla_recorded,
-					      msg->dm_payload,
-					      M0_ST_MSG_BYTES),
+					      msg->dm_payload, M0_ST_MSG_BYTES),
 				 0);
 		/* Sessions have the identity of the recorded one. */
 		if (plays[plays_nr].pla_recorded.smg_type == M0_ST_MKSN)
@@ -438,7 +439,8 @@ static bool is_left_out(const char *line, bool lists_groups, bool is_ours)
 	if (lists_groups && strncmp(line, "\tACTIVE", 7) == 0)
 		return true;
 	if (lists_groups && !is_ours &&
-	    (strstr(line, "[ cli ]") != NULL || strstr(line, "[ srv ]") != NULL))
+	    (strstr(line, "[ cli ]") != NULL ||
+	     strstr(line, "[ srv ]") != NULL))
 		return true;
 	return strstr(line, "in stopping") != NULL ||
 	       strstr(line, "LNET_PID_ANY") != NULL ||
@@ -496,7 +498,7 @@ static bool nobody_left(const struct lst_out *out)
 /** Runs a command of a script at the session. @return what it prints. */
 static char *command_run(char *command, struct m0_lnet *lnet)
 {
-	struct lst_out out = { .lso_stopped = nobody_left, .lso_fd = -1 };
+	struct lst_out   out = { .lso_stopped = nobody_left, .lso_fd = -1 };
 	struct m0_st_sid sid = session.lsn_sid;
 	char            *words[32];
 	char            *text = NULL;
