@@ -229,6 +229,26 @@ class Sessions(Lst):
         self.assert_refused(self.lst('add_group', 'two', self.nid(2)), 1,
                             'does not admit us')
 
+    def test_silent_node_is_explained(self):
+        """As a kernel node that takes the console for another is silent."""
+        lnet.Node(self, *self.options(1))
+        self.done('new_session', 'lab', *self.options(3))
+        self.assert_refused(
+            self.lst('add_group', 'one', self.nid(1), '--timeout', '1'), 1,
+            'Connection timed out', 'from a port above 1023',
+            '--source-ports any')
+        self.assertIn('\t0\t0\t1\t0\t1\tone', self.done('list_group', 'one'))
+        if os.geteuid() != 0:
+            return
+        self.env['LST_SESSION'] = 'secure'
+        self.addCleanup(self.lst, 'end_session')
+        self.done('new_session', 'lab', *self.options(4)[:-2])
+        self.assert_refused(
+            self.lst('add_group', 'one', self.nid(1), '--timeout', '1'), 1,
+            'lnet_selftest', 'the first of the node')
+        self.done('end_session')
+        self.env['LST_SESSION'] = 'test'
+
     def test_sessions_exclude_each_other(self):
         self.begin()
         self.env['LST_SESSION'] = 'second'

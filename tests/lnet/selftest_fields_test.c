@@ -21,10 +21,10 @@ enum {
 	SWEEP_NR = 60
 };
 
-static struct m0_sim   sim;
-static struct node     asker;
-static struct node     served;
-static struct m0_st   *st;
+static struct m0_sim    sim;
+static struct node      asker;
+static struct node      served;
+static struct m0_st    *st;
 static struct m0_st_sid sid = { 0x0002000a000001ULL, 7 };
 
 static const struct m0_sim_stream_cfg wire = {
@@ -141,9 +141,9 @@ static int ask_bytes(const uint8_t bytes[M0_ST_MSG_BYTES], size_t nr,
 				     REPLY_MS * M0_TIME_ONE_MSEC));
 	if (reply.raw_come) {
 		assert_int_equal(reply.raw_moved, M0_ST_MSG_BYTES);
-		assert_int_equal(
-			m0_st_decode(&msg, reply.raw_bytes, M0_ST_MSG_BYTES),
-			0);
+		assert_int_equal(m0_st_decode(&msg, reply.raw_bytes,
+					      M0_ST_MSG_BYTES),
+				 0);
 		assert_int_equal(msg.smg_type, type + 1);
 		ret = (int)msg.smg_status;
 	}
@@ -257,20 +257,24 @@ struct wrong {
 	int         wrg_status;
 };
 
-#define SID_NID(type, at, other, any)                                    \
-	{ type, "sid.nid", BODY + (at), 8, UINT64_MAX, any },            \
-		{ type, "sid.nid", BODY + (at), 8, 5, other },           \
-		{ type, "sid.stamp", BODY + (at) + 8, 8, 8, other }
+#define SID_NID(type, at, other, any)                           \
+	{ type, "sid.nid", BODY + (at), 8, UINT64_MAX, any },   \
+		{ type, "sid.nid", BODY + (at), 8, 5, other },  \
+	{                                                       \
+		type, "sid.stamp", BODY + (at) + 8, 8, 8, other \
+	}
 /** Fields of the header, of each type. `feats`: other features than the session's. */
-#define HEADER(type, feats)                              \
-	{ type, "magic", 0, 4, 1, DROPPED },             \
-		{ type, "version", 4, 4, 0, EPROTO },    \
-		{ type, "version", 4, 4, 2, EPROTO },    \
+#define HEADER(type, feats)                                  \
+	{ type, "magic", 0, 4, 1, DROPPED },                 \
+		{ type, "version", 4, 4, 0, EPROTO },        \
+		{ type, "version", 4, 4, 2, EPROTO },        \
 		{ type, "type", 8, 4, (type) + 1, DROPPED }, \
-		{ type, "type", 8, 4, 16, DROPPED },     \
+		{ type, "type", 8, 4, 16, DROPPED },         \
 		{ type, "type", 8, 4, UINT32_MAX, DROPPED }, \
-		{ type, "feats", 20, 4, 8, feats },      \
-		{ type, "rpyid", BODY, 8, 1, DROPPED }
+		{ type, "feats", 20, 4, 8, feats },          \
+	{                                                    \
+		type, "rpyid", BODY, 8, 1, DROPPED           \
+	}
 
 static const struct wrong wrongs[] = {
 	HEADER(M0_ST_MKSN, EPROTO),
@@ -297,7 +301,7 @@ static const struct wrong wrongs[] = {
 	SID_NID(M0_ST_STAT, 8, ESRCH, ESRCH),
 	{ M0_ST_STAT, "type", BODY + 24, 4, UINT32_MAX, 0 },
 
-	/* Whoever asks is told about the session. */
+	/* The session is shown to every node that asks. */
 	HEADER(M0_ST_DEBUG, 0),
 	SID_NID(M0_ST_DEBUG, 8, 0, 0),
 	{ M0_ST_DEBUG, "flags", BODY + 24, 4, UINT32_MAX, 0 },
@@ -511,19 +515,19 @@ static const struct {
 	uint32_t value;
 	int      rc;
 } replies[] = {
-	{ 0, 4, 1, -EBADMSG },        { 4, 4, 0, -EPROTO },
-	{ 4, 4, 2, -EPROTO },         { 8, 4, M0_ST_BATCH, -EBADMSG },
-	{ 8, 4, 99, -EBADMSG },       { 8, 4, UINT32_MAX, -EBADMSG },
-	{ 12, 4, UINT32_MAX, 0 },     { 16, 4, UINT32_MAX, 0 },
-	{ 20, 4, UINT32_MAX, 0 },     { BODY, 4, 71, 0 },
+	{ 0, 4, 1, -EBADMSG },          { 4, 4, 0, -EPROTO },
+	{ 4, 4, 2, -EPROTO },           { 8, 4, M0_ST_BATCH, -EBADMSG },
+	{ 8, 4, 99, -EBADMSG },         { 8, 4, UINT32_MAX, -EBADMSG },
+	{ 12, 4, UINT32_MAX, 0 },       { 16, 4, UINT32_MAX, 0 },
+	{ 20, 4, UINT32_MAX, 0 },       { BODY, 4, 71, 0 },
 	{ BODY + 4, 8, UINT32_MAX, 0 }, { BODY + 20, 4, UINT32_MAX, 0 },
 };
 
-static uint8_t            liar_bytes[M0_ST_MSG_BYTES];
-static size_t             liar_nr;
-static struct raw         liar_request;
-static struct raw         liar_reply;
-static struct m0_lnet_eq  liar_eq;
+static uint8_t           liar_bytes[M0_ST_MSG_BYTES];
+static size_t            liar_nr;
+static struct raw        liar_request;
+static struct raw        liar_reply;
+static struct m0_lnet_eq liar_eq;
 
 /* Answers the request that has come with what the test has prepared. */
 static void liar_event(struct m0_lnet_eq *eq, const struct m0_lnet_event *event)
@@ -534,8 +538,7 @@ static void liar_event(struct m0_lnet_eq *eq, const struct m0_lnet_event *event)
 	    event->ev_type != M0_LNET_EV_PUT)
 		return;
 	assert_int_equal(m0_st_decode(&msg,
-				      liar_request.raw_bytes +
-					      event->ev_offset,
+				      liar_request.raw_bytes + event->ev_offset,
 				      event->ev_mlength),
 			 0);
 	memcpy(liar_reply.raw_bytes, liar_bytes, sizeof liar_bytes);

@@ -24,8 +24,8 @@ static struct json_t *file_read(const struct baseline *baseline,
 	(void)fclose(file);
 	tool = jout_get_str(tree, "tool");
 	if (tree == NULL)
-		(void)tool_fail_set(fail, TOOL_USAGE, "--baseline %s: %s",
-				    path, why);
+		(void)tool_fail_set(fail, TOOL_USAGE, "--baseline %s: %s", path,
+				    why);
 	else if (tool == NULL || strcmp(tool, baseline->bsl_tool) != 0)
 		(void)tool_fail_set(
 			fail, TOOL_USAGE,

@@ -44,7 +44,8 @@ static int node_add(struct expansion *exp, const struct m0_lnet_nid *nid)
 			.lcn_id = { *nid, M0_LNET_PID_LUSTRE },
 			.lcn_state = LST_UNKNOWN,
 		};
-		++s->lsn_nodes_nr;
+		/* The node's thread reads it. */
+		__atomic_store_n(&s->lsn_nodes_nr, i + 1, __ATOMIC_RELEASE);
 	}
 	for (j = 0; j < group->lgp_nodes_nr; ++j)
 		if (group->lgp_nodes[j] == i)

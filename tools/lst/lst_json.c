@@ -25,8 +25,7 @@ void lst_json_nodes(struct json_t *tree, const struct lst_session *session,
 	unsigned       i;
 
 	for (i = 0; i < nr; ++i)
-		lst_json_node(jout_append(list),
-			      &session->lsn_nodes[nodes[i]]);
+		lst_json_node(jout_append(list), &session->lsn_nodes[nodes[i]]);
 }
 
 void lst_json_group(struct json_t *tree, const struct lst_session *session,

@@ -25,18 +25,18 @@ struct sample {
 };
 
 struct plan_test {
-	const char    *lpt_name;
-	const char    *lpt_test;
-	const char    *lpt_from;
-	const char    *lpt_to;
-	uint32_t       lpt_concurrency;
-	uint32_t       lpt_clients;
-	uint32_t       lpt_servers;
-	double         lpt_min;
-	uint32_t       lpt_bytes;
-	bool           lpt_writes;
+	const char *lpt_name;
+	const char *lpt_test;
+	const char *lpt_from;
+	const char *lpt_to;
+	uint32_t    lpt_concurrency;
+	uint32_t    lpt_clients;
+	uint32_t    lpt_servers;
+	double      lpt_min;
+	uint32_t    lpt_bytes;
+	bool        lpt_writes;
 	/** Requests that are on their way at a time. */
-	uint64_t lpt_streams;
+	uint64_t       lpt_streams;
 	struct sample *lpt_samples;
 	unsigned       lpt_samples_nr;
 	/* The result. */

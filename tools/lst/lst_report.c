@@ -74,7 +74,8 @@ static void plot_time(FILE *file, const struct plan *plan, const char *title,
 	unsigned i;
 	unsigned j;
 
-	points = calloc((size_t)PAGE_SERIES_MAX * PLAN_SAMPLES_MAX, sizeof *points);
+	points = calloc((size_t)PAGE_SERIES_MAX * PLAN_SAMPLES_MAX,
+			sizeof *points);
 	for (i = 0;
 	     points != NULL && i < plan->lpl_tests_nr && i < PAGE_SERIES_MAX;
 	     ++i) {
@@ -175,8 +176,8 @@ static void plot_times(FILE *file, const struct plan *plan, const char *title,
 		  .ppl_series = &series,
 		  .ppl_series_nr = 1,
 	};
-	unsigned           i;
-	unsigned           j;
+	unsigned i;
+	unsigned j;
 
 	bars_init(points);
 	for (i = 0; i < plan->lpl_tests_nr; ++i) {
@@ -247,8 +248,9 @@ static int report_write(const struct plan *plan, bool passed)
 		plot_times(file, plan,
 			   "Requests by their latency, mean of each second",
 			   "requests", false);
-		plot_times(file, plan, "Answers to the console by their latency",
-			   "answers", true);
+		plot_times(file, plan,
+			   "Answers to the console by their latency", "answers",
+			   true);
 		plot_size(file, plan);
 		page_end(file);
 	}
@@ -324,8 +326,8 @@ int lst_plan_results(struct plan *plan, int rc)
 	struct lst_args      *args = plan->lpl_args;
 	struct baseline_value values[PLAN_TESTS_MAX];
 	struct baseline       baseline = baseline_of(args);
-	struct json_t *tree = args->lsa_json ? jout_alloc() : NULL;
-	bool           passed;
+	struct json_t        *tree = args->lsa_json ? jout_alloc() : NULL;
+	bool                  passed;
 
 	passed = rc == TOOL_OK && stop_signal() == 0 && tests_passed(plan);
 	values_fill(plan, values);

@@ -56,12 +56,13 @@ int lst_verb_run(struct lst_session *session, struct lst_args *args,
 
 void lst_new_session_say(const struct lst_args *args, FILE *file)
 {
-	const char *name = args->lsa_words_nr > 0 ? args->lsa_words[0]
-						  : "session";
+	const char    *name = args->lsa_words_nr > 0 ? args->lsa_words[0]
+						     : "session";
 	struct json_t *tree;
 
 	if (!args->lsa_json) {
-		fprintf(file, "SESSION: %s FEATURES: %x TIMEOUT: %u FORCE: %s\n",
+		fprintf(file,
+			"SESSION: %s FEATURES: %x TIMEOUT: %u FORCE: %s\n",
 			name, M0_ST_FEAT_LEN, lst_idle_timeout(args),
 			args->lsa_force ? "Yes" : "No");
 		return;

@@ -14,8 +14,7 @@ enum {
 struct base_rows {
 	struct baseline       bro_baseline;
 	struct baseline_value bro_values[PERF_TESTS_NR * PERF_SIZES_MAX];
-	char                  bro_names[PERF_TESTS_NR * PERF_SIZES_MAX]
-				       [NAME_BYTES];
+	char bro_names[PERF_TESTS_NR * PERF_SIZES_MAX][NAME_BYTES];
 };
 
 static void baseline_of(const struct perf_args *args, struct baseline *ret)
