@@ -37,6 +37,7 @@ extern const struct fail_story fail_lnet_stories[];
 extern const struct fail_story fail_rpc_stories[];
 extern const struct fail_story fail_calls_stories[];
 extern const struct fail_story fail_easy_stories[];
+extern const struct fail_story fail_selftest_stories[];
 
 /** Tells it as often as it takes. */
 void fail_each(const struct fail_story *story);

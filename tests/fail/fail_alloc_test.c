@@ -66,6 +66,13 @@ static void easy_without_memory(void **state)
 	stories_tell(fail_easy_stories);
 }
 
+/* Consoles, clients and servers of tests. */
+static void selftest_without_memory(void **state)
+{
+	(void)state;
+	stories_tell(fail_selftest_stories);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -75,6 +82,7 @@ int main(void)
 		cmocka_unit_test(rpc_without_memory),
 		cmocka_unit_test(rpc_calls_without_memory),
 		cmocka_unit_test(easy_without_memory),
+		cmocka_unit_test(selftest_without_memory),
 	};
 
 	return cmocka_run_group_tests(tests, library_up, library_down);

@@ -10,6 +10,7 @@
 #include "lnet/node.h"
 #include "m0/lnet_run.h"
 #include "selftest/selftest.h"
+#include "sim/sched/heap.h"
 
 enum {
 	/** No reply comes. */
@@ -18,7 +19,9 @@ enum {
 	PARAMS = BODY + 58,
 	REPLY_MS = 200,
 	BATCH = 1,
-	SWEEP_NR = 60
+	SWEEP_NR = 60,
+	/** Allocations of a request and its reply. */
+	HEAP_NR = 16
 };
 
 static struct m0_sim    sim;
@@ -506,6 +509,56 @@ static void streams_beyond_bounds_are_refused(void **state)
 	down();
 }
 
+/** A request of a console that has a time-out. */
+static int debug(struct m0_st *console)
+{
+	struct m0_st_call call = {
+		.scl_dest = { served.n_nid, M0_LNET_PID_LUSTRE },
+		.scl_request = msg_of(M0_ST_DEBUG),
+	};
+
+	m0_st_calls(console, &call, 1, REPLY_MS);
+	return call.scl_rc;
+}
+
+/* A buffer for requests that cannot be attached again for want of memory is
+ * attached later. Some allocation fails at each 64th request, which is the last of
+ * a buffer. */
+static void buffers_come_back_after_want_of_memory(void **state)
+{
+	struct m0_heap   heap;
+	struct m0_st    *console;
+	struct m0_st_cfg cfg;
+	unsigned         i;
+	unsigned         j;
+
+	(void)state;
+	up();
+	m0_st_cfg_default(&cfg);
+	cfg.scf_lnet = asker.n_lnet;
+	cfg.scf_serves = false;
+	m0_sim_host_use(asker.n_host);
+	assert_int_equal(m0_st_open(&console, &cfg), 0);
+	for (i = 0; i < 2 * HEAP_NR; ++i) {
+		/* Until the next is the last one. */
+		for (j = 0; j < 63; ++j)
+			(void)debug(console);
+		m0_heap_init(&heap);
+		m0_heap_fail_at(&heap, 1 + i % HEAP_NR);
+		(void)debug(console);
+		m0_heap_fini(&heap);
+		m0_sim_run_ms(&sim, 200);
+		if (debug(console) != 0)
+			print_error("after allocation %u\n", 1 + i % HEAP_NR);
+		assert_int_equal(debug(console), 0);
+		/* The last of a buffer again. */
+		for (j = 0; j < 62; ++j)
+			(void)debug(console);
+	}
+	m0_st_close(console);
+	down();
+}
+
 /* -- replies --------------------------------------------------------------- */
 
 /** A field of a reply with a value, and what the call returns. */
@@ -628,6 +681,7 @@ int main(void)
 		cmocka_unit_test(message_of_another_length_is_dropped),
 		cmocka_unit_test(bytes_by_chance_do_no_harm),
 		cmocka_unit_test(streams_beyond_bounds_are_refused),
+		cmocka_unit_test(buffers_come_back_after_want_of_memory),
 		cmocka_unit_test(replies_that_lie_end_the_call),
 	};
 
