@@ -163,13 +163,15 @@ struct m0_st {
 	struct m0_lnet_runner slf_runner;
 	struct st_service     slf_services[ST_SERVICES_NR];
 	unsigned              slf_inlets_live_nr;
-	uint64_t              slf_next_id;
-	m0_time_t             slf_wake_at;
-	struct m0_list        slf_rpcs;
-	unsigned              slf_served_nr;
-	unsigned              slf_calling_nr;
-	struct m0_list        slf_ended;
-	struct m0_list        slf_waiting;
+	/** Some buffer for requests could not be attached; the runner tries again. */
+	bool           slf_inlets_missing;
+	uint64_t       slf_next_id;
+	m0_time_t      slf_wake_at;
+	struct m0_list slf_rpcs;
+	unsigned       slf_served_nr;
+	unsigned       slf_calling_nr;
+	struct m0_list slf_ended;
+	struct m0_list slf_waiting;
 	/** Free buffers of M0_ST_BULK_MAX, each begins with a link. */
 	struct m0_list slf_bufs;
 	uint64_t       slf_bufs_bytes;

@@ -141,10 +141,31 @@ static void inlet_event(struct st_inlet *inlet, const struct m0_lnet_event *ev)
 	inlet->slt_live = false;
 	--st->slf_inlets_live_nr;
 	/* All its messages have been taken. */
-	if (!st->slf_closing && !m0_lnet_is_ended(st->slf_lnet))
-		(void)inlet_attach(inlet);
-	else
+	if (st->slf_closing || m0_lnet_is_ended(st->slf_lnet)) {
 		m0_st__wake(st, M0_TIME_IMMEDIATELY);
+	} else if (ev->ev_status != 0 || inlet_attach(inlet) != 0) {
+		st->slf_inlets_missing = true;
+		m0_st__wake(st, m0_time_add(m0_time_cached(), ST_PAUSE));
+	}
+}
+
+/** Attaches buffers that are missing. @return when to call it again. */
+static m0_time_t inlets_attach(struct m0_st *st, m0_time_t now)
+{
+	struct st_service *service;
+	struct st_inlet   *inlet;
+	bool               missing = false;
+
+	if (!st->slf_inlets_missing || st->slf_closing)
+		return M0_TIME_NEVER;
+	for (service = st->slf_services;
+	     service < st->slf_services + ST_SERVICES_NR; ++service)
+		for (inlet = service->svc_inlets;
+		     inlet < service->svc_inlets + ST_REQUEST_BUFS; ++inlet)
+			if (!inlet->slt_live && inlet_attach(inlet) != 0)
+				missing = true;
+	st->slf_inlets_missing = missing;
+	return missing ? m0_time_add(now, ST_PAUSE) : M0_TIME_NEVER;
 }
 
 static void st_event(struct m0_lnet_eq *eq, const struct m0_lnet_event *event)
@@ -431,7 +452,7 @@ static m0_time_t st_run(struct m0_lnet_runner *runner, m0_time_t now)
 	st->slf_wake_at = M0_TIME_IMMEDIATELY;
 	inbox_take(st);
 	rpcs_expire(st, now);
-	next = session_check(st, now);
+	next = min_check(session_check(st, now), inlets_attach(st, now));
 	next = min_check(next, m0_st__tests_resume(st, now));
 	if (rpcs_finish(st))
 		next = now;

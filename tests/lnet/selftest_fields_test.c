@@ -21,7 +21,9 @@ enum {
 	BATCH = 1,
 	SWEEP_NR = 60,
 	/** Allocations of a request and its reply. */
-	HEAP_NR = 16
+	HEAP_NR = 16,
+	/** MDs of a node that has few. */
+	MDS_NR = 40
 };
 
 static struct m0_sim    sim;
@@ -200,7 +202,7 @@ static int ask_type(uint32_t type)
 	return ask(&msg);
 }
 
-static void up(void)
+static void up_tuned(void (*tune)(struct m0_lnet_cfg *cfg))
 {
 	struct m0_st_cfg cfg;
 
@@ -208,11 +210,16 @@ static void up(void)
 	m0_sim_init_cfg(&sim, m0_sim_seed_get(1), &m0_sim_cfg_calm);
 	m0_sim_net_init(&sim, &wire);
 	node_init(&asker, &sim, "asker", "10.0.0.1", NULL);
-	node_init(&served, &sim, "served", "10.0.0.2", NULL);
+	node_init(&served, &sim, "served", "10.0.0.2", tune);
 	m0_st_cfg_default(&cfg);
 	cfg.scf_lnet = served.n_lnet;
 	cfg.scf_rpc_timeout_ms = 1000;
 	assert_int_equal(m0_st_open(&st, &cfg), 0);
+}
+
+static void up(void)
+{
+	up_tuned(NULL);
 }
 
 static void down(void)
@@ -559,6 +566,52 @@ static void buffers_come_back_after_want_of_memory(void **state)
 	down();
 }
 
+static void few_mds(struct m0_lnet_cfg *cfg)
+{
+	cfg->lc_mds_max = MDS_NR;
+}
+
+/* Buffers come back, too, if somebody else has all MDs of the node for a while. */
+static void buffers_come_back_after_want_of_mds(void **state)
+{
+	static struct raw      raws[MDS_NR];
+	struct m0_lnet_handle  handles[MDS_NR];
+	struct m0_lnet_md_attr md;
+	struct m0_lnet_eq      eq;
+	struct m0_st          *console;
+	struct m0_st_cfg       cfg;
+	unsigned               nr;
+	unsigned               i;
+
+	(void)state;
+	up_tuned(few_mds);
+	m0_st_cfg_default(&cfg);
+	cfg.scf_lnet = asker.n_lnet;
+	cfg.scf_serves = false;
+	m0_sim_host_use(asker.n_host);
+	assert_int_equal(m0_st_open(&console, &cfg), 0);
+	m0_lnet_eq_init(&eq, served.n_lnet, raw_event, 0);
+	assert_int_equal(debug(console), 0);
+	for (nr = 0; nr < MDS_NR; ++nr) {
+		md = raw_md(&raws[nr], &eq, M0_ST_MSG_BYTES, 0);
+		md.mda_threshold = 2;
+		if (m0_lnet_md_bind(served.n_lnet, &md, &handles[nr]) != 0)
+			break;
+	}
+	assert_true(nr > 0 && nr < MDS_NR);
+	/* More than all buffers hold. */
+	for (i = 0; i < 200; ++i)
+		(void)debug(console);
+	for (i = 0; i < nr; ++i)
+		assert_int_equal(m0_lnet_md_unlink(served.n_lnet, handles[i]),
+				 0);
+	m0_sim_run_ms(&sim, 500);
+	assert_int_equal(debug(console), 0);
+	m0_st_close(console);
+	m0_lnet_eq_fini(&eq);
+	down();
+}
+
 /* -- replies --------------------------------------------------------------- */
 
 /** A field of a reply with a value, and what the call returns. */
@@ -682,6 +735,7 @@ int main(void)
 		cmocka_unit_test(bytes_by_chance_do_no_harm),
 		cmocka_unit_test(streams_beyond_bounds_are_refused),
 		cmocka_unit_test(buffers_come_back_after_want_of_memory),
+		cmocka_unit_test(buffers_come_back_after_want_of_mds),
 		cmocka_unit_test(replies_that_lie_end_the_call),
 	};
 
