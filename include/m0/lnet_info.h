@@ -265,6 +265,36 @@ struct m0_lnet_info {
  */
 M0_EXTERN int m0_lnet_info_get(struct m0_lnet *lnet, struct m0_lnet_info **ret);
 M0_EXTERN void m0_lnet_info_free(struct m0_lnet_info *info);
+/**
+ * Takes a snapshot without peers: li_peers_nr is 0. Short for the node, however many
+ * peers it knows. Blocks as m0_lnet_info_get().
+ * @retval -ENOMEM, -ESHUTDOWN
+ */
+M0_EXTERN int m0_lnet_info_head_get(struct m0_lnet       *lnet,
+				    struct m0_lnet_info **ret);
+
+/** A peer NI and the peer that it belongs to. */
+struct m0_lnet_peer_ni_row {
+	struct m0_lnet_nid pnr_primary;
+	/** As pei_state. */
+	uint32_t pnr_state;
+	/** pni_preferred is NULL, and the numbers of what is preferred are 0. */
+	struct m0_lnet_peer_ni_info pnr_ni;
+};
+/**
+ * Copies peer NIs in the order in which the node came to know them. A reader of a large
+ * node takes some at a time, so that messages do not wait for it: it passes the NID of
+ * the last one that it has.
+ * @param after  ANY: from the first.
+ * @param ret    array of `max` entries. With a `max` of 0 the call only counts.
+ * @return number of entries; with a `max` of 0, number of all peer NIs.
+ * @retval -ENOENT  the node has forgotten `after`.
+ * @retval -ENOMEM, -ESHUTDOWN
+ */
+M0_EXTERN int m0_lnet_peer_nis_get(struct m0_lnet             *lnet,
+				   const struct m0_lnet_nid   *after,
+				   struct m0_lnet_peer_ni_row *ret,
+				   unsigned                    max);
 /** Copies only the counters. Any thread, and cheap; they are not all from the
  * same moment. With lc_attach they are those of the daemon's node: the function waits for
  * the daemon's answer, except in a callback or with a lock held, where it returns those of the last

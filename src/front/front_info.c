@@ -158,7 +158,8 @@ int m0_lnet_probe_sync(struct m0_lnet *lnet, struct m0_lnet_probe *probe)
 
 /* --------------------------------------------------------------- picture -- */
 
-int m0_lnet_info_get(struct m0_lnet *lnet, struct m0_lnet_info **ret)
+static int info_ask(struct m0_lnet *lnet, enum m0_ring_verb verb,
+		    struct m0_lnet_info **ret)
 {
 	struct m0_front_control *fcl;
 	void                    *block = NULL;
@@ -166,7 +167,7 @@ int m0_lnet_info_get(struct m0_lnet *lnet, struct m0_lnet_info **ret)
 	int                      rc;
 
 	M0_PRE(!m0_front__is_inside(lnet));
-	rc = m0_front__control_take(lnet, M0_RING_INFO, &fcl);
+	rc = m0_front__control_take(lnet, verb, &fcl);
 	if (rc != 0)
 		return rc;
 	rc = m0_front__control_do(lnet, fcl);
@@ -183,6 +184,58 @@ int m0_lnet_info_get(struct m0_lnet *lnet, struct m0_lnet_info **ret)
 	m0_ring_info_unpack(block);
 	*ret = block;
 	return 0;
+}
+
+int m0_lnet_info_get(struct m0_lnet *lnet, struct m0_lnet_info **ret)
+{
+	return info_ask(lnet, M0_RING_INFO, ret);
+}
+
+int m0_lnet_info_head_get(struct m0_lnet *lnet, struct m0_lnet_info **ret)
+{
+	return info_ask(lnet, M0_RING_INFO_HEAD, ret);
+}
+
+/* Entries behind `after`, as many as one answer may have. */
+static int peer_nis_part(struct m0_lnet *lnet, const struct m0_lnet_nid *after,
+			 struct m0_lnet_peer_ni_row *ret, unsigned max)
+{
+	struct m0_front_control *fcl;
+	int rc = m0_front__control_take(lnet, M0_RING_PEER_NIS_GET, &fcl);
+
+	if (rc != 0)
+		return rc;
+	fcl->fcl_record->rqc_choice = (struct m0_ring_choice){
+		.rch_kind = 0,
+		.rch_src = *after,
+		.rch_dst = m0_lnet_nid_any,
+		.rch_max = max,
+	};
+	rc = m0_front__array_do(lnet, fcl, ret, max * sizeof *ret);
+	/* The node may be in another process. */
+	return max != 0 && rc > (int)max ? -EPROTO : rc;
+}
+
+int m0_lnet_peer_nis_get(struct m0_lnet *lnet, const struct m0_lnet_nid *after,
+			 struct m0_lnet_peer_ni_row *ret, unsigned max)
+{
+	unsigned nr = 0;
+	unsigned part;
+	int      rc;
+
+	M0_PRE(!m0_front__is_inside(lnet) && (ret != NULL || max == 0));
+	if (max == 0)
+		return peer_nis_part(lnet, &m0_lnet_nid_any, NULL, 0);
+	do {
+		part = min_check(max - nr, (unsigned)M0_RING_PEER_NIS_MAX);
+		rc = peer_nis_part(lnet, after, ret + nr, part);
+		if (rc < 0)
+			return rc;
+		nr += (unsigned)rc;
+		if (rc > 0)
+			after = &ret[nr - 1].pnr_ni.pni_nid;
+	} while (rc == (int)part && nr < max);
+	return (int)nr;
 }
 
 void m0_lnet_info_free(struct m0_lnet_info *info)

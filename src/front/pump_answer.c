@@ -10,6 +10,7 @@ static bool has_block(uint32_t verb)
 {
 	switch (verb) {
 	case M0_RING_INFO:
+	case M0_RING_INFO_HEAD:
 	case M0_RING_EXPLAIN:
 	case M0_RING_NIDS_GET:
 	case M0_RING_STATS_GET:
@@ -25,6 +26,7 @@ static bool may_have_block(uint32_t verb)
 {
 	switch (verb) {
 	case M0_RING_FAULT_GET:
+	case M0_RING_PEER_NIS_GET:
 	case M0_RING_ROUTE_GET:
 	case M0_RING_UDSP_GET:
 		return true;

@@ -395,6 +395,16 @@ int m0_lnet_engine_explain(const struct m0_lnet_engine *eng,
 /** Allocates and fills the information, one block of m0_alloc. */
 int m0_lnet_engine_info(const struct m0_lnet_engine *eng,
 			struct m0_lnet_info        **ret);
+/** As m0_lnet_engine_info(), without peers. */
+int m0_lnet_engine_info_head(const struct m0_lnet_engine *eng,
+			     struct m0_lnet_info        **ret);
+/**
+ * As m0_lnet_peer_nis_get(), in steps as many as entries.
+ * @retval -ENOENT
+ */
+int m0_lnet_engine_peer_nis(const struct m0_lnet_engine *eng,
+			    const struct m0_lnet_nid    *after,
+			    struct m0_lnet_peer_ni_row *ret, unsigned max);
 /* Routes and routing, see m0/lnet_route.h. */
 int m0_lnet_engine_route_add(struct m0_lnet_engine           *eng,
 			     const struct m0_lnet_route_attr *attr);

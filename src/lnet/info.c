@@ -248,16 +248,31 @@ static void peer_draw(const struct m0_lnet_engine  *eng,
 	*nis = ni;
 }
 
-static void all_draw(const struct m0_lnet_engine *eng,
-		     struct m0_lnet_info         *info,
-		     struct m0_lnet_peer_ni_info *peer_nis,
-		     struct m0_lnet_nid          *nids)
+static void head_draw(const struct m0_lnet_engine *eng,
+		      struct m0_lnet_info *info, size_t nis_nr)
 {
-	struct m0_lnet_ni   *ni;
-	struct m0_lnet_peer *peer;
+	struct m0_lnet_ni *ni;
 
+	info->li_features = m0_lnet__ping_features(eng);
+	info->li_pid = eng->le_cfg.lec_pid;
+	info->li_seq = eng->le_seq;
+	info->li_is_router = m0_lnet__router(eng)->lrr_state ==
+			     M0_LNET_ROUTING_ON;
+	info->li_nis = (void *)(info + 1);
+	info->li_peers = (void *)(info->li_nis + nis_nr);
 	m0_list_for_each_entry(&eng->le_nis, ni, struct m0_lnet_ni, lni_link)
 		ni_draw(ni, &info->li_nis[info->li_nis_nr++]);
+	M0_POST(info->li_nis_nr == nis_nr);
+	m0_lnet_engine_stats(eng, &info->li_stats);
+}
+
+static void peers_draw(const struct m0_lnet_engine *eng,
+		       struct m0_lnet_info         *info,
+		       struct m0_lnet_peer_ni_info *peer_nis,
+		       struct m0_lnet_nid          *nids)
+{
+	struct m0_lnet_peer *peer;
+
 	m0_list_for_each_entry(&eng->le_peers, peer, struct m0_lnet_peer,
 			       lpe_link)
 		peer_draw(eng, peer, &info->li_peers[info->li_peers_nr++],
@@ -281,19 +296,54 @@ int m0_lnet_engine_info(const struct m0_lnet_engine *eng,
 			nids_nr * sizeof(struct m0_lnet_nid));
 	if (info == NULL)
 		return -ENOMEM;
-	info->li_features = m0_lnet__ping_features(eng);
-	info->li_pid = eng->le_cfg.lec_pid;
-	info->li_seq = eng->le_seq;
-	info->li_is_router = m0_lnet__router(eng)->lrr_state ==
-			     M0_LNET_ROUTING_ON;
-	info->li_nis = (void *)(info + 1);
-	info->li_peers = (void *)(info->li_nis + nis_nr);
+	head_draw(eng, info, nis_nr);
 	peer_nis = (void *)(info->li_peers + peers_nr);
-	all_draw(eng, info, peer_nis, (void *)(peer_nis + peer_nis_nr));
-	M0_POST(info->li_nis_nr == nis_nr && info->li_peers_nr == peers_nr);
-	m0_lnet_engine_stats(eng, &info->li_stats);
+	peers_draw(eng, info, peer_nis, (void *)(peer_nis + peer_nis_nr));
+	M0_POST(info->li_peers_nr == peers_nr);
 	*ret = info;
 	return 0;
+}
+
+int m0_lnet_engine_info_head(const struct m0_lnet_engine *eng,
+			     struct m0_lnet_info        **ret)
+{
+	size_t               nis_nr = m0_list_length(&eng->le_nis);
+	struct m0_lnet_info *info =
+		m0_alloc(sizeof *info + nis_nr * sizeof *info->li_nis);
+
+	if (info == NULL)
+		return -ENOMEM;
+	head_draw(eng, info, nis_nr);
+	*ret = info;
+	return 0;
+}
+
+int m0_lnet_engine_peer_nis(const struct m0_lnet_engine *eng,
+			    const struct m0_lnet_nid    *after,
+			    struct m0_lnet_peer_ni_row *ret, unsigned max)
+{
+	const struct m0_lnet_lpni *lpni;
+	struct m0_hash_link       *at = m0_hash_first(&eng->le_lpnis);
+	unsigned                   nr;
+
+	if (max == 0)
+		return (int)m0_hash_nr(&eng->le_lpnis);
+	if (!m0_lnet_nid_is_any(after)) {
+		lpni = m0_lnet__lpni_find(eng, after);
+		if (lpni == NULL)
+			return -ENOENT;
+		at = m0_hash_next(&lpni->lpn_hash);
+	}
+	for (nr = 0; at != NULL && nr < max; ++nr, at = m0_hash_next(at)) {
+		lpni = container_of(at, struct m0_lnet_lpni, lpn_hash);
+		ret[nr].pnr_primary = lpni->lpn_peer->lpe_primary;
+		ret[nr].pnr_state = lpni->lpn_peer->lpe_state;
+		lpni_draw(eng, lpni, &ret[nr].pnr_ni);
+		ret[nr].pnr_ni.pni_net_priority =
+			lpni->lpn_policy.lpp_net_priority;
+		ret[nr].pnr_ni.pni_priority = lpni->lpn_policy.lpp_priority;
+	}
+	return (int)nr;
 }
 
 /* -- counters -------------------------------------------------------------- */

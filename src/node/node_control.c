@@ -79,6 +79,46 @@ static int info_do(struct m0_node *node, uint32_t nr)
 	return block_give(node, nr, info, m0_ring_info_pack(info));
 }
 
+static int info_head_do(struct m0_node *node, uint32_t nr)
+{
+	struct m0_lnet_info *info;
+	int rc = m0_lnet_engine_info_head(node->nod_engine, &info);
+
+	M0_PRE_EX(m0_node__invariant(node));
+	if (rc != 0)
+		return rc;
+	info->li_port = node->nod_cfg->lc_port;
+	m0_node__tunables_info(node->nod_cfg, info);
+	return block_give(node, nr, info, m0_ring_info_pack(info));
+}
+
+static int peer_nis_get_do(struct m0_node *node, uint32_t nr)
+{
+	const struct m0_ring_choice choice =
+		m0_node__control_record(node, nr)->rqc_choice;
+	unsigned max =
+		min_check(choice.rch_max, (uint32_t)M0_RING_PEER_NIS_MAX);
+	struct m0_lnet_peer_ni_row *rows;
+	int                         rc;
+
+	M0_PRE_EX(m0_node__invariant(node));
+	if (max == 0)
+		return m0_lnet_engine_peer_nis(node->nod_engine,
+					       &choice.rch_src, NULL, 0);
+	M0_ALLOC_ARR(rows, max);
+	if (rows == NULL)
+		return -ENOMEM;
+	rc = m0_lnet_engine_peer_nis(node->nod_engine, &choice.rch_src, rows,
+				     max);
+	if (rc <= 0) {
+		m0_free(rows);
+		return rc;
+	}
+	max = (unsigned)rc;
+	rc = block_give(node, nr, rows, max * sizeof *rows);
+	return rc == 0 ? (int)max : rc;
+}
+
 static int fault_add_do(struct m0_node *node, uint32_t nr)
 {
 	return m0_lnet_engine_fault_add(
@@ -419,6 +459,8 @@ static const verb_t verbs[M0_RING_VERBS_NR] = {
 	[M0_RING_NIDS_GET] = nids_get_do,
 	[M0_RING_MORE] = piece_give,
 	[M0_RING_STATS_GET] = stats_get_do,
+	[M0_RING_INFO_HEAD] = info_head_do,
+	[M0_RING_PEER_NIS_GET] = peer_nis_get_do,
 };
 
 /* --------------------------------------------------------------- answers -- */

@@ -104,7 +104,9 @@ enum {
 	/** Most control records: requests on their way, and probes. */
 	M0_RING_CONTROLS_MAX = 1 << 16,
 	/** Bytes of an answer that a control record holds. */
-	M0_RING_PIECE_BYTES = 2048
+	M0_RING_PIECE_BYTES = 2048,
+	/** Most peer NIs of one answer: the node makes it between two messages. */
+	M0_RING_PEER_NIS_MAX = 64
 };
 
 /** One direction. All zeroes: empty. */
@@ -290,6 +292,11 @@ enum m0_ring_verb {
 	M0_RING_MORE,
 	/** The answer is a block, a struct m0_lnet_stats. */
 	M0_RING_STATS_GET,
+	/** As INFO, without peers. */
+	M0_RING_INFO_HEAD,
+	/** rqc_choice: entries behind that of rch_src, rch_max at most. The answer is a block,
+	 * an array of struct m0_lnet_peer_ni_row. */
+	M0_RING_PEER_NIS_GET,
 	M0_RING_VERBS_NR
 };
 

@@ -46,6 +46,8 @@ static const uint8_t rights[M0_RING_VERBS_NR] = {
 	[M0_RING_NIDS_GET] = M0_SHARED_RIGHT_QUERY,
 	[M0_RING_MORE] = M0_SHARED_RIGHT_QUERY,
 	[M0_RING_STATS_GET] = M0_SHARED_RIGHT_QUERY,
+	[M0_RING_INFO_HEAD] = M0_SHARED_RIGHT_QUERY,
+	[M0_RING_PEER_NIS_GET] = M0_SHARED_RIGHT_QUERY,
 };
 
 enum m0_shared_right m0_shared_verb_right(uint32_t verb)
@@ -95,6 +97,16 @@ static int choice_check(const struct m0_ring_choice *choice,
 	return rc;
 }
 
+static int peer_nis_check(const struct m0_ring_choice *choice,
+			  struct m0_shared_why        *why)
+{
+	int rc = m0_shared__range(why, "choice_max", choice->rch_max, 0,
+				  M0_RING_PEER_NIS_MAX);
+
+	return rc == 0 ? m0_shared__nid(why, "choice_src", &choice->rch_src)
+		       : rc;
+}
+
 static int dist_check(const struct m0_ring_dist *dist, bool has_src,
 		      struct m0_shared_why *why)
 {
@@ -118,6 +130,8 @@ static int control_check(const struct m0_ring_control *control,
 		return probe_check(&control->rqc_probe, why);
 	case M0_RING_FAULT_GET:
 		return choice_check(&control->rqc_choice, why);
+	case M0_RING_PEER_NIS_GET:
+		return peer_nis_check(&control->rqc_choice, why);
 	case M0_RING_ROUTE_GET:
 		return m0_shared__range(why, "route_max",
 					control->rqc_route.rrt_max, 0,

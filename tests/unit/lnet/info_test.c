@@ -221,6 +221,83 @@ static void picture_without_memory_is_refused(void **state)
 	assert_null(info);
 }
 
+/* A reader of a large node takes some peer NIs at a time, and each of them once, although
+ * peers move in the order of eviction meanwhile. */
+static void peer_nis_come_in_slices(void **state)
+{
+	struct m0_lnet_peer_ni_row rows[2];
+	struct m0_lnet_nid         after = m0_lnet_nid_any;
+	struct m0_lnet_nid         gone = pair_nid("10.0.0.77@tcp");
+	char                       seen[M0_LNET_NIDSTR_SIZE * 4] = "";
+	char                       text[M0_LNET_NIDSTR_SIZE];
+	int                        nr;
+	int                        i;
+
+	(void)state;
+	story_open(4, NULL);
+	put_to(one, "10.0.0.2@tcp", 8);
+	put_to(one, "10.0.0.3@tcp", 8);
+	put_to(one, "10.0.0.4@tcp", 8);
+	pair_run(pair, 10);
+	assert_int_equal(
+		m0_lnet_engine_peer_nis(one->pno_engine, &after, NULL, 0), 3);
+	do {
+		nr = m0_lnet_engine_peer_nis(one->pno_engine, &after, rows, 2);
+		for (i = 0; i < nr; ++i) {
+			after = rows[i].pnr_ni.pni_nid;
+			assert_true(
+				m0_lnet_nid_eq(&after, &rows[i].pnr_primary));
+			assert_int_equal(
+				rows[i].pnr_ni.pni_traffic.lt_sent.lmc_put >= 1,
+				1);
+			assert_int_equal(rows[i].pnr_ni.pni_health,
+					 M0_LNET_HEALTH_MAX);
+			strcat(strcat(seen, m0_lnet_nid_print(&after, text,
+							      sizeof text)),
+			       " ");
+		}
+		put_to(one, "10.0.0.2@tcp", 8);
+		pair_run(pair, 10);
+	} while (nr == 2);
+	assert_string_equal(seen, "10.0.0.2@tcp 10.0.0.3@tcp 10.0.0.4@tcp ");
+	assert_int_equal(
+		m0_lnet_engine_peer_nis(one->pno_engine, &after, rows, 2), 0);
+	assert_int_equal(m0_lnet_engine_peer_nis(one->pno_engine, &gone, rows,
+						 2),
+			 -ENOENT);
+}
+
+/* The head has what the whole picture has but peers. */
+static void head_has_no_peers(void **state)
+{
+	struct m0_lnet_info *info;
+	struct m0_lnet_info *head = NULL;
+	struct m0_heap       heap;
+	int                  rc;
+
+	(void)state;
+	story_open(2, NULL);
+	put_to(one, "10.0.0.2@tcp", 8);
+	pair_run(pair, 10);
+	m0_heap_init(&heap);
+	m0_heap_fail_at(&heap, 1);
+	rc = m0_lnet_engine_info_head(one->pno_engine, &head);
+	m0_heap_fini(&heap);
+	assert_int_equal(rc, -ENOMEM);
+	assert_null(head);
+	assert_int_equal(m0_lnet_engine_info(one->pno_engine, &info), 0);
+	assert_int_equal(m0_lnet_engine_info_head(one->pno_engine, &head), 0);
+	assert_int_equal(head->li_peers_nr, 0);
+	assert_int_equal(head->li_nis_nr, info->li_nis_nr);
+	assert_memory_equal(head->li_nis, info->li_nis,
+			    info->li_nis_nr * sizeof *info->li_nis);
+	assert_memory_equal(&head->li_stats, &info->li_stats,
+			    sizeof info->li_stats);
+	assert_int_equal(head->li_features, info->li_features);
+	m0_free(info);
+	m0_free(head);
+}
+
 /* Counts go to 0 everywhere; what is there stays. */
 static void counters_are_reset_everywhere(void **state)
 {
@@ -264,6 +341,8 @@ int main(void)
 		STORY_BARE(picture_shows_the_credits_of_a_router),
 		STORY_BARE(picture_counts_losses_of_peers),
 		STORY_BARE(picture_without_memory_is_refused),
+		STORY_BARE(peer_nis_come_in_slices),
+		STORY_BARE(head_has_no_peers),
 		STORY_BARE(counters_are_reset_everywhere),
 	};
 

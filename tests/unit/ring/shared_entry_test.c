@@ -681,6 +681,19 @@ static void controls_are_checked(void **state)
 	record->rqc_udsp.rud_max = 16385;
 	assert_control(M0_RING_UDSP_GET,
 		       "udsp_max 16385: 0 to 16384 is accepted");
+	memset(record, 0, sizeof *record);
+	record->rqc_verb = M0_RING_PEER_NIS_GET;
+	record->rqc_choice.rch_src = nid;
+	record->rqc_choice.rch_max = M0_RING_PEER_NIS_MAX;
+	assert_int_equal(control_get(M0_RING_PEER_NIS_GET), 0);
+	record->rqc_choice.rch_max = 65;
+	assert_control(M0_RING_PEER_NIS_GET,
+		       "choice_max 65: 0 to 64 is accepted");
+	record->rqc_choice.rch_max = 0;
+	record->rqc_choice.rch_src.ln_size = 77;
+	assert_control(M0_RING_PEER_NIS_GET,
+		       "choice_src 77: 0 to 12 is accepted");
+	memset(record, 0, sizeof *record);
 	record->rqc_verb = M0_RING_EXPLAIN;
 	record->rqc_dist.rdi_dst = nid;
 	record->rqc_dist.rdi_src = nid;
