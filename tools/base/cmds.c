@@ -28,6 +28,8 @@ const struct tool_cmd tool_cmds[] = {
 	  global_main },
 	{ "process", "show or drain processes that use the running node",
 	  "show drain", process_main },
+	{ "metrics", "print the metrics of the running node", NULL,
+	  metrics_main },
 	{ "config", "check, import, export or compare a configuration file",
 	  "check import export diff confirm undo", config_main },
 	{ "set", "change a parameter of the running node",

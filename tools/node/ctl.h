@@ -6,7 +6,7 @@
  *	VERB [key=value ...] [NID ...]
  *
  * with VERB one of ping, discover, net.show, peer.show, peer.list, stats.show,
- * stats.reset, global.show, process.show, process.drain, explain, config.export, config.import,
+ * stats.reset, global.show, process.show, process.drain, metrics.show, explain, config.export, config.import,
  * config.confirm, config.undo, net.add, net.del, route.add, route.del, route.show, routing.show,
  * udsp.add, udsp.del, udsp.show, udsp.add_dry, udsp.del_dry, set,
  * net.set, peer.add, peer.del, peer.set, debug.recovery, fault.add, fault.del, fault.show, fault.reset; then the answer, a line
@@ -38,6 +38,7 @@ enum ctl_verb {
 	CTL_GLOBAL_SHOW,
 	CTL_PROCESS_SHOW,
 	CTL_PROCESS_DRAIN,
+	CTL_METRICS_SHOW,
 	CTL_EXPLAIN,
 	CTL_CONFIG_EXPORT,
 	CTL_CONFIG_IMPORT,

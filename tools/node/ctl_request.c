@@ -20,6 +20,7 @@ static const struct {
 	[CTL_GLOBAL_SHOW] = { "global.show", CTL_RIGHT_LOOK },
 	[CTL_PROCESS_SHOW] = { "process.show", CTL_RIGHT_LOOK },
 	[CTL_PROCESS_DRAIN] = { "process.drain", CTL_RIGHT_CHANGE },
+	[CTL_METRICS_SHOW] = { "metrics.show", CTL_RIGHT_LOOK },
 	[CTL_EXPLAIN] = { "explain", CTL_RIGHT_LOOK },
 	[CTL_CONFIG_EXPORT] = { "config.export", CTL_RIGHT_LOOK },
 	[CTL_CONFIG_IMPORT] = { "config.import", CTL_RIGHT_CHANGE },

@@ -13,6 +13,8 @@ enum {
 	KEY_CTL_MODE = 256,
 	KEY_CTL_GROUP,
 	KEY_CONFIG,
+	KEY_METRICS,
+	KEY_METRICS_PEERS,
 	/** Lines of the library that are printed in one turn. */
 	LOG_TURN_MAX = 64
 };
@@ -40,6 +42,12 @@ static const struct argp_option node_options[] = {
 	  "Be what lnet.conf(5) in FILE says, or `options lnet' lines of "
 	  "modprobe.d; read it again on SIGHUP",
 	  0 },
+	{ "metrics", KEY_METRICS, "ADDRESS", 0,
+	  "Serve metrics in the format of OpenMetrics by HTTP at PORT of the "
+	  "loopback, ADDRESS:PORT or [IPV6]:PORT: /metrics, /healthz, /readyz",
+	  4 },
+	{ "metrics-peers", KEY_METRICS_PEERS, "N", 0,
+	  "Most peer NIs in the metrics; default 4096", 4 },
 	{ "json", 'j', NULL, 0, "Print a JSON object for each line", 0 },
 	{ 0 },
 };
@@ -97,6 +105,15 @@ static error_t node_option(int key, char *arg, struct argp_state *state)
 	case KEY_CONFIG:
 		node->lno_conf.nco_path = arg;
 		break;
+	case KEY_METRICS:
+		(void)metrics_http_check(arg, &node->lno_fail);
+		node->lno_metrics.mtr_addr = arg;
+		break;
+	case KEY_METRICS_PEERS:
+		node->lno_metrics.mtr_peers_max = (unsigned)tool_number_option(
+			&node->lno_fail, "--metrics-peers", arg, 0,
+			METRICS_PEERS_MAX);
+		break;
 	case ARGP_KEY_END:
 		ctl_check(node);
 		break;
@@ -141,6 +158,9 @@ static m0_time_t deadline_of(const struct lnet_node *node)
 
 	deadline = min_check(deadline, node->lno_notify.nfy_due);
 	deadline = min_check(deadline, node_drain_deadline(node));
+	if (node->lno_http != NULL)
+		deadline = min_check(deadline,
+				     metrics_http_deadline(node->lno_http));
 	return node->lno_verbose && node->lno_lnet != NULL
 		       ? min_check(deadline, node->lno_look_at)
 		       : deadline;
@@ -193,7 +213,7 @@ static void watchdog(struct lnet_node *node)
 /* Waits for something, until `deadline` at the latest, and does it. */
 static void turn(struct lnet_node *node, m0_time_t deadline)
 {
-	struct pollfd   fds[CTL_POLLFDS_MAX + 3];
+	struct pollfd   fds[CTL_POLLFDS_MAX + 4];
 	struct timespec wait;
 	m0_time_t       now = m0_time_now();
 	unsigned        nr = ctl_server_poll(&node->lno_server, fds);
@@ -201,6 +221,9 @@ static void turn(struct lnet_node *node, m0_time_t deadline)
 
 	fds[nr++] = (struct pollfd){ node->lno_log_fd, POLLIN, 0 };
 	fds[nr++] = (struct pollfd){ node->lno_wake_fd, POLLIN, 0 };
+	if (node->lno_http != NULL)
+		fds[nr++] = (struct pollfd){ metrics_http_fd(node->lno_http),
+					     POLLIN, 0 };
 	/* The signal has been seen once the node stops. */
 	if (stop_signal() == 0)
 		fds[nr++] = (struct pollfd){ node->lno_stop_fd, POLLIN, 0 };
@@ -211,6 +234,8 @@ static void turn(struct lnet_node *node, m0_time_t deadline)
 	node_jobs_finish(node);
 	node_conf_step(node, m0_time_now());
 	ctl_server_step(&node->lno_server, m0_time_now());
+	if (node->lno_http != NULL)
+		metrics_http_step(node->lno_http, m0_time_now());
 	watchdog(node);
 }
 
@@ -296,6 +321,12 @@ static void attach_stop(struct lnet_node *node)
 	node->lno_daemon = NULL;
 }
 
+static void http_stop(struct lnet_node *node)
+{
+	metrics_http_stop(node->lno_http);
+	node->lno_http = NULL;
+}
+
 static int node_start(struct lnet_node *node)
 {
 	struct tool_fail *fail = &node->lno_fail;
@@ -311,6 +342,9 @@ static int node_start(struct lnet_node *node)
 		return rc;
 	node->lno_server.csv_serve = node_serve;
 	rc = node_conf_start(node);
+	if (rc == 0 && node->lno_metrics.mtr_addr != NULL)
+		rc = metrics_http_start(&node->lno_http, node,
+					node->lno_metrics.mtr_addr, fail);
 	if (rc == 0)
 		rc = attach_start(node);
 	if (rc == 0)
@@ -321,6 +355,7 @@ static int node_start(struct lnet_node *node)
 				     node->lno_ctl_mode, node->lno_ctl_group,
 				     fail);
 	if (rc != 0) {
+		http_stop(node);
 		selftest_stop(node);
 		attach_stop(node);
 		m0_lnet_close(node->lno_lnet);
@@ -363,6 +398,7 @@ static void node_stop(struct lnet_node *node)
 	m0_time_t            until;
 
 	router_stop(node);
+	http_stop(node);
 	selftest_stop(node);
 	attach_stop(node);
 	until = m0_time_add(m0_time_now(), STOP_TIME);
@@ -387,6 +423,7 @@ int node_main(int argc, char **argv)
 {
 	static struct lnet_node node = {
 		.lno_ctl_group = (gid_t)-1,
+		.lno_metrics = { .mtr_peers_max = METRICS_PEERS_DEFAULT },
 		.lno_server = { .csv_fd = -1 },
 	};
 

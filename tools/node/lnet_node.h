@@ -8,6 +8,7 @@
 #include "ctl_server.h"
 #include "lnet_opts.h"
 #include "../base/log_pipe.h"
+#include "metrics.h"
 #include "notify.h"
 #include "probe_set.h"
 #include "process_serve.h"
@@ -69,6 +70,9 @@ struct lnet_node {
 	char              lno_route_why[512];
 	struct node_conf  lno_conf;
 	struct node_drain lno_drain;
+	struct metrics    lno_metrics;
+	/** NULL: nobody asked for HTTP. */
+	struct metrics_http *lno_http;
 	/** Sorted by NID. */
 	struct seen_peer *lno_seen;
 	size_t            lno_seen_nr;

@@ -108,6 +108,21 @@ static void say_nids(struct lnet_node *node)
 	m0_lnet_info_free(info);
 }
 
+static void say_http(struct lnet_node *node)
+{
+	struct json_t *tree;
+
+	if (node->lno_http == NULL)
+		return;
+	if (node->lno_json) {
+		tree = event_alloc("metrics");
+		jout_str(tree, "url", metrics_http_url(node->lno_http));
+		event_print(tree);
+	} else {
+		say("metrics at %s", metrics_http_url(node->lno_http));
+	}
+}
+
 void node_say_start(struct lnet_node *node)
 {
 	struct json_t *tree;
@@ -121,6 +136,7 @@ void node_say_start(struct lnet_node *node)
 		say("colibri node %s, process %d", m0_version(), (int)getpid());
 	}
 	say_nids(node);
+	say_http(node);
 	if (node->lno_json) {
 		tree = event_alloc("ready");
 		jout_str(tree, "ctl", node->lno_path);

@@ -164,6 +164,18 @@ static bool job_start(struct lnet_node *node, struct ctl_client *client,
 	return true;
 }
 
+static void probes_note(const struct node_job *job)
+{
+	const struct ctl_request *req = &job->njb_set.pst_req;
+	enum metrics_probe_kind   kind =
+                req->cq_verb == CTL_PING ? METRICS_PING : METRICS_DISCOVERY;
+	unsigned i;
+
+	for (i = 0; i < req->cq_nids_nr; ++i)
+		metrics_probe_note(&job->njb_node->lno_metrics, kind,
+				   &job->njb_set.pst_probes[i]);
+}
+
 void node_jobs_finish(struct lnet_node *node)
 {
 	struct node_job *job;
@@ -180,6 +192,7 @@ void node_jobs_finish(struct lnet_node *node)
 		int           code = TOOL_FAILED;
 
 		next = job->njb_next;
+		probes_note(job);
 		if (answer_begin(&answer))
 			code = probe_set_print(&job->njb_set,
 					       answer.anw_out_file,
@@ -208,6 +221,8 @@ static int show(struct lnet_node *node, const struct ctl_request *req,
 	}
 	if (M0_IN(req->cq_verb, (CTL_PROCESS_SHOW, CTL_PROCESS_DRAIN)))
 		return process_serve(node, req, out, err);
+	if (req->cq_verb == CTL_METRICS_SHOW)
+		return metrics_serve(node, out, err);
 	if (req->cq_verb == CTL_EXPLAIN)
 		return explain_serve(req, node->lno_lnet, NULL, out, err);
 	if (req->cq_verb >= CTL_CONFIG_EXPORT && req->cq_verb < CTL_ROUTE_ADD)

@@ -1,0 +1,284 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Metrics: their names, their format, by HTTP and by the control socket."""
+import http.client
+import os
+import re
+import shutil
+import socket
+import subprocess
+import time
+import urllib.parse
+
+import cli
+import lnet
+
+ROOT = os.path.join(os.path.dirname(__file__), '..', '..')
+GOLDEN = os.path.join(ROOT, 'tests', 'golden', 'metrics.txt')
+LABEL = r'[a-z_]+="(?:[^"\\\n]|\\[\\"n])*"'
+SAMPLE = re.compile(rf'([a-z_]+)(?:\{{({LABEL}(?:,{LABEL})*)\}})? '
+                    r'(NaN|-?[0-9][0-9.e+-]*)')
+SUFFIXES = {'gauge': {''}, 'counter': {'_total'}, 'info': {'_info'},
+            'histogram': {'_bucket', '_count', '_sum'}}
+
+
+def parse(text):
+    """Returns {family: type} and {sample: value}; what is no OpenMetrics raises."""
+    lines = text.split('\n')
+    assert lines[-2:] == ['# EOF', ''], lines[-2:]
+    families, samples, family = {}, {}, None
+    for line in lines[:-2]:
+        word = line.split(' ', 3)
+        if line.startswith('# TYPE '):
+            assert word[2] not in families, line
+            family = word[2]
+            families[family] = word[3]
+        elif line.startswith('# UNIT '):
+            assert word[2] == family and family.endswith('_' + word[3]), line
+        elif line.startswith('# HELP '):
+            assert word[2] == family and word[3].endswith('.'), line
+        else:
+            match = SAMPLE.fullmatch(line)
+            assert match, line
+            name, labels, value = match.groups()
+            assert name.startswith(family), line
+            assert name[len(family):] in SUFFIXES[families[family]], line
+            key = (name, labels or '')
+            assert key not in samples, line
+            samples[key] = float(value)
+    return families, samples
+
+
+class Metrics(cli.Case):
+    def node(self, *options, **kwargs):
+        self.port = lnet.free_port()
+        return lnet.Node(self, '--net', f'tcp({lnet.address(1)})', '--accept',
+                         'all', '--port', str(self.port), *options, **kwargs)
+
+    def served(self, *options, **kwargs):
+        """A node with HTTP, and its address."""
+        node = self.node('--metrics', '0', *options, **kwargs)
+        url = urllib.parse.urlsplit(node.wait_for('metrics')['url'])
+        return node, (url.hostname, url.port)
+
+    def get(self, where, path, method='GET'):
+        conn = http.client.HTTPConnection(*where, timeout=cli.PATIENCE)
+        conn.request(method, path)
+        answer = conn.getresponse()
+        body = answer.read().decode()
+        conn.close()
+        return answer.status, body, answer
+
+    def value(self, node, name, labels=''):
+        return parse(node.run('metrics').stdout.decode())[1][name, labels]
+
+    def test_names_are_frozen(self):
+        text = self.node().run('metrics').stdout.decode()
+        families, samples = parse(text)
+        self.assertIn(('colibri_node_peer_nis', ''), samples)
+        got = ''.join(f'{name} {families[name]}\n' for name in sorted(families))
+        with open(GOLDEN, encoding='utf-8') as file:
+            self.assertEqual(got, file.read())
+
+    def test_boards_and_alerts_use_these_names(self):
+        with open(GOLDEN, encoding='utf-8') as file:
+            known = set()
+            for line in file:
+                name, kind = line.split()
+                known |= {name + end for end in SUFFIXES[kind]}
+        for path in ('grafana/colibri.json', 'prometheus/colibri.yml'):
+            with open(os.path.join(ROOT, 'contrib', path),
+                      encoding='utf-8') as file:
+                used = set(re.findall(r'\bcolibri_[a-z_]+', file.read()))
+            self.assertTrue(used, path)
+            self.assertEqual(used - known, set(), path)
+        promtool = shutil.which('promtool')
+        if promtool:
+            subprocess.run([promtool, 'check', 'rules', os.path.join(
+                ROOT, 'contrib', 'prometheus', 'colibri.yml')], check=True,
+                stdout=subprocess.DEVNULL)
+
+    def test_both_ways_give_the_same(self):
+        node, where = self.served()
+        status, body, answer = self.get(where, '/metrics')
+        self.assertEqual(status, 200)
+        self.assertEqual(answer.headers['Content-Type'],
+                         'application/openmetrics-text; version=1.0.0; '
+                         'charset=utf-8')
+        by_http, by_ctl = parse(body), parse(
+            node.run('metrics').stdout.decode())
+        self.assertEqual(by_http[0], by_ctl[0])
+        self.assertEqual(by_http[1].keys(), by_ctl[1].keys())
+        self.assertEqual(self.get(where, '/metrics', 'HEAD')[:2], (200, ''))
+
+    def test_values_are_those_of_the_node(self):
+        node, _ = self.served('--attach=' + self.path('attach'))
+        nid = f'{lnet.address(1)}@tcp'
+        other = lnet.Node(self, '--net', f'tcp({lnet.address(2)})', '--accept',
+                          'all', '--port', str(self.port))
+        peer = f'{lnet.address(2)}@tcp'
+        self.assert_done(node.run('ping', peer))
+        cli.run('ping', '--ctl', node.ctl, '--timeout', '0.2',
+                f'{lnet.address(3)}@tcp')
+        samples = parse(node.run('metrics').stdout.decode())[1]
+        ni = f'nid="{nid}",device="lo"'
+        self.assertEqual(samples['colibri_ni_up', ni], 1)
+        self.assertEqual(samples['colibri_ni_sent_messages_total',
+                                 f'{ni},type="get"'], 1)
+        self.assertEqual(samples['colibri_ni_received_messages_total',
+                                 f'{ni},type="reply"'], 1)
+        at = f'nid="{peer}",peer="{peer}"'
+        self.assertEqual(samples['colibri_peer_sent_messages_total', at], 1)
+        self.assertEqual(samples['colibri_peer_health_ratio', at], 1)
+        self.assertEqual(samples['colibri_probe_duration_seconds_count',
+                                 'kind="ping"'], 1)
+        self.assertEqual(samples['colibri_probe_failures_total',
+                                 'kind="ping"'], 1)
+        self.assertEqual(samples['colibri_processes', ''], 0)
+        self.assert_done(other.run('ping', nid))
+        self.assert_done(cli.run('perf', '--transport', 'lnet', '--help'))
+
+    def add_peers(self, node, first, last):
+        for i in range(first, last):
+            with socket.socket(socket.AF_UNIX) as sock:
+                sock.connect(node.ctl)
+                sock.sendall(f'peer.add json=0 10.{i >> 16}.{i >> 8 & 255}.'
+                             f'{i & 255}@tcp\n'.encode())
+                assert sock.recv(64).startswith(b'status 0')
+
+    def test_a_thousand_peers(self):
+        """The time is printed, and judged by nobody: the goal is 20 ms."""
+        node, where = self.served()
+        self.add_peers(node, 1, 1001)
+        times = []
+        for _ in range(5):
+            began = time.monotonic()
+            status, body, _ = self.get(where, '/metrics')
+            times.append(time.monotonic() - began)
+            time.sleep(0.5)
+        families, samples = parse(body)
+        self.assertEqual(status, 200)
+        self.assertEqual(samples['colibri_node_peer_nis', ''], 1000)
+        self.assertEqual(samples['colibri_metrics_omitted_peer_nis', ''], 0)
+        self.assertEqual(sum(name == 'colibri_peer_up' for name, _ in samples),
+                         1000)
+        print(f'1000 peers, {len(body)} bytes: '
+              f'{1000 * min(times):.1f} ms at best, of which the node took '
+              f'{1000 * samples["colibri_metrics_collect_seconds", ""]:.1f}')
+        self.assertIn('colibri_peer_up', families)
+
+    def test_peers_are_bounded_and_what_is_left_out_is_counted(self):
+        node, _ = self.served('--metrics-peers', '10')
+        self.add_peers(node, 1, 26)
+        samples = parse(node.run('metrics').stdout.decode())[1]
+        self.assertEqual(sum(name == 'colibri_peer_up' for name, _ in samples),
+                         10)
+        self.assertEqual(samples['colibri_node_peer_nis', ''], 25)
+        self.assertEqual(samples['colibri_metrics_omitted_peer_nis', ''], 15)
+
+    def test_health_and_readiness(self):
+        node, where = self.served('--attach=' + self.path('attach'))
+        self.assertEqual(self.get(where, '/healthz')[:2], (200, 'ok\n'))
+        self.assertEqual(self.get(where, '/readyz')[:2], (200, 'ready\n'))
+        child = subprocess.Popen(
+            [cli.COLIBRI, 'perf', '--listen', '--transport', 'lnet'],
+            env={**os.environ, 'M0_LNET': 'attach:' + self.path('attach')},
+            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        self.addCleanup(child.stdout.close)
+        self.addCleanup(child.wait)
+        self.addCleanup(child.kill)
+        self.assertTrue(child.stdout.readline())
+        samples = parse(node.run('metrics').stdout.decode())[1]
+        self.assertEqual(samples['colibri_processes', ''], 1)
+        self.assertIn(('colibri_process_memory_bytes',
+                       f'pid="{child.pid}",uid="{os.geteuid()}"'), samples)
+        self.assert_done(node.run('process', 'drain'))
+        self.assertEqual(self.get(where, '/readyz')[:2],
+                         (503, 'the node is draining\n'))
+        self.assertEqual(self.get(where, '/healthz')[0], 200)
+
+    def test_what_is_not_accepted(self):
+        for addr in ('', 'x', '70000', '127.0.0.1', 'localhost:80', '[::1]',
+                     '::1:80', '1.2.3.4:', '[]:1', '1.2.3.4:-1'):
+            self.assert_refused(cli.run('node', '--metrics', addr), 2,
+                                f"--metrics '{addr}'", 'ADDRESS:PORT')
+        self.assert_refused(cli.run('node', '--metrics-peers', '65537'), 2,
+                            '--metrics-peers')
+        self.assert_refused(cli.run('metrics', 'x'), 2, "'x'")
+        self.assert_refused(cli.run('metrics', '--ctl', self.path('none')), 1)
+        _, where = self.served()
+        self.assert_refused(
+            cli.run('node', '--net', f'tcp({lnet.address(2)})', '--port',
+                    str(self.port), '--ctl', self.path('second'), '--metrics',
+                    f'{where[0]}:{where[1]}'), 1, 'Address already in use')
+
+    def test_ipv6(self):
+        node = self.node('--metrics', '[::1]:0')
+        url = node.wait_for('metrics')['url']
+        self.assertTrue(url.startswith('http://[::1]:'), url)
+        port = urllib.parse.urlsplit(url).port
+        self.assertEqual(self.get(('::1', port), '/readyz')[0], 200)
+
+    def raw(self, where, data):
+        """What comes back for these bytes, until the node closes."""
+        with socket.create_connection(where, cli.PATIENCE) as sock:
+            try:
+                sock.sendall(data)
+                sock.shutdown(socket.SHUT_WR)
+                return b''.join(iter(lambda: sock.recv(65536), b''))
+            except (BrokenPipeError, ConnectionResetError):
+                return b''
+
+    def test_hostile_requests_are_refused(self):
+        node, where = self.served()
+        for data, codes in (
+                (b'\0' * 100000, (b'', b'400', b'414')),
+                (b'GET /' + b'a' * 100000 + b' HTTP/1.1\r\n\r\n',
+                 (b'', b'414', b'431', b'400')),
+                (b'GET / HTTP/1.1\r\nHost: x\r\n' + b'A: b\r\n' * 10000 +
+                 b'\r\n', (b'', b'431', b'413')),
+                (b'POST /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: '
+                 b'100000000\r\n\r\nx', (b'405',)),
+                (b'DELETE /metrics HTTP/1.1\r\nHost: x\r\n\r\n', (b'405',)),
+                (b'GET /../../etc/passwd HTTP/1.1\r\nHost: x\r\n\r\n',
+                 (b'404',)),
+                (b'GET /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n'
+                 b'\r\n', (b'', b'400', b'413'))):
+            got = self.raw(where, data)
+            code = got[9:12] if got.startswith(b'HTTP/1.') else got
+            self.assertIn(code, codes, (data[:50], got[:200]))
+        self.assertEqual(self.get(where, '/healthz')[0], 200)
+        self.assertEqual(node.stop()[0], 0)
+
+    def established(self, where):
+        """The connections that the node has at this address."""
+        with open('/proc/net/tcp', encoding='ascii') as file:
+            rows = [line.split() for line in file][1:]
+        return sum(row[1].endswith(f':{where[1]:04X}') and row[3] == '01'
+                   for row in rows)
+
+    def test_clients_that_do_not_read_are_cut_off(self):
+        """Connections are few, for one address and for all, and end by time."""
+        node, where = self.served()
+        self.add_peers(node, 1, 300)
+        socks = []
+        for i in range(12):
+            sock = socket.socket()
+            self.addCleanup(sock.close)
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            sock.bind((lnet.address(5 + i // 6), 0))
+            sock.connect(where)
+            sock.sendall(b'GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n'
+                         if i % 2 else b'GET /met')
+            socks.append(sock)
+        self.assertEqual(self.get(where, '/healthz')[0], 200)
+        # Nobody reads; the node hangs up on all of them, though they do not see it.
+        end = time.monotonic() + cli.PATIENCE
+        while self.established(where) and time.monotonic() < end:
+            time.sleep(0.5)
+        self.assertEqual(self.established(where), 0)
+        self.assertEqual(self.get(where, '/readyz')[0], 200)
+        self.assertEqual(node.stop()[0], 0)
+
+
+if __name__ == '__main__':
+    cli.main()
