@@ -7,7 +7,7 @@ import re
 import cli
 
 COMMANDS = ('copy', 'serve', 'put', 'get', 'ls', 'stat', 'rm', 'perf', 'node',
-            'ping', 'discover', 'net', 'peer', 'stats', 'global', 'process',
+            'ping', 'discover', 'doctor', 'net', 'peer', 'stats', 'global', 'process',
             'metrics', 'config', 'set', 'debug', 'route', 'explain', 'routing', 'udsp',
             'fault', 'lst', 'completion', 'version', 'help')
 COMMON = {'help', 'usage', 'version'}

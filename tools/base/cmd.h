@@ -44,6 +44,7 @@ int rm_main(int argc, char **argv);
 int perf_main(int argc, char **argv);
 int node_main(int argc, char **argv);
 int ping_main(int argc, char **argv);
+int doctor_main(int argc, char **argv);
 int discover_main(int argc, char **argv);
 int net_main(int argc, char **argv);
 int peer_main(int argc, char **argv);

@@ -18,6 +18,8 @@ const struct tool_cmd tool_cmds[] = {
 	{ "ping", "ask LNet nodes for their NIDs", NULL, ping_main },
 	{ "discover", "find out what LNet nodes are, and remember it", NULL,
 	  discover_main },
+	{ "doctor", "find out why LNet nodes cannot be reached", NULL,
+	  doctor_main },
 	{ "net", "show the networks of the running node, or set health",
 	  "show add del set", net_main },
 	{ "peer", "show, add, remove or set peers of the running node",

@@ -54,6 +54,7 @@ struct metrics {
 struct metrics_self {
 	uint64_t msl_peer_nis_nr;
 	uint64_t msl_omitted_nr;
+	uint64_t msl_port;
 	bool     msl_is_router;
 	double   msl_started_s;
 	double   msl_cpu_s;

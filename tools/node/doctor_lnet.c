@@ -1,0 +1,536 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
+/* Checks of LNet: by the running node, or by a node of this process. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "doctor.h"
+#include "../base/log_pipe.h"
+#include "../base/text.h"
+
+enum {
+	PING_MS = 2500,
+	/** Pings whose time is measured. */
+	PINGS_NR = 20,
+	/** And how long they may take. */
+	PINGS_MS = 1000
+};
+
+/** The outcome of a ping or of a discovery. */
+struct doctor_probe {
+	int      dpr_status;
+	uint64_t dpr_took_ns;
+	unsigned dpr_nids_nr;
+	char     dpr_why[DOCTOR_TEXT_BYTES];
+};
+
+/* --------------------------------------------------------------- who does it */
+
+char *doctor_ask(struct doctor *doctor, const struct ctl_request *req,
+		 int *ret_code)
+{
+	struct tool_fail fail = { .tf_exit = TOOL_OK };
+	char            *text = NULL;
+	size_t           nr = 0;
+	FILE            *file = open_memstream(&text, &nr);
+
+	if (file == NULL)
+		return NULL;
+	*ret_code = ctl_ask_at_to(doctor->dtr_opts.nop_ctl, req,
+				  doctor_left_ms(doctor, 10000), file, &fail);
+	(void)fclose(file);
+	return text;
+}
+
+/* The metrics of the running node; NULL: there are none. The caller frees them. */
+static char *metrics_of(struct doctor *doctor)
+{
+	struct ctl_request req;
+	int                code = TOOL_FAILED;
+	char              *text;
+
+	ctl_request_init(&req, CTL_METRICS_SHOW);
+	text = doctor_ask(doctor, &req, &code);
+	if (code == TOOL_OK)
+		return text;
+	free(text);
+	return NULL;
+}
+
+/* The value of the sample that begins with `prefix`. */
+static double sample_of(const char *metrics, const char *prefix)
+{
+	const char *at = strstr(metrics, prefix);
+
+	at = at == NULL ? NULL : strpbrk(at, " \n");
+	return at == NULL || *at == '\n' ? -1 : strtod(at + 1, NULL);
+}
+
+static bool node_runs(struct doctor *doctor)
+{
+	struct tool_fail untrusted = { .tf_exit = TOOL_OK };
+	char             where[CTL_WHERE_BYTES] = "";
+	const char      *path = doctor->dtr_opts.nop_ctl;
+	int              fd = path != NULL ? ctl_connect(path)
+					   : ctl_connect_default(where, &untrusted);
+
+	if (fd < 0 && path != NULL)
+		ctl_nobody(path, fd, &doctor->dtr_fail);
+	if (fd < 0)
+		return false;
+	(void)close(fd);
+	return true;
+}
+
+/* The port at which the node expects its peers. */
+static void port_take(struct doctor *doctor)
+{
+	static const char    name[] = "\ncolibri_node_port ";
+	struct m0_lnet_info *info;
+	char                *metrics;
+	const char          *at;
+
+	if (doctor->dtr_by_ctl) {
+		metrics = metrics_of(doctor);
+		at = metrics == NULL ? NULL : strstr(metrics, name);
+		if (at != NULL)
+			doctor->dtr_opts.nop_cfg.lc_port =
+				(uint16_t)atoi(at + strlen(name));
+		free(metrics);
+	} else if (doctor->dtr_lnet != NULL && doctor->dtr_attaches &&
+		   m0_lnet_info_head_get(doctor->dtr_lnet, &info) == 0) {
+		doctor->dtr_opts.nop_cfg.lc_port = info->li_port;
+		m0_lnet_info_free(info);
+	}
+}
+
+void doctor_lnet_open(struct doctor *doctor)
+{
+	struct lnet_opts   *opts = &doctor->dtr_opts;
+	struct m0_lnet_cfg *cfg = &opts->nop_cfg;
+
+	if (!opts->nop_given && !doctor->dtr_attaches)
+		doctor->dtr_by_ctl = node_runs(doctor);
+	if (doctor->dtr_by_ctl)
+		port_take(doctor);
+	if (doctor->dtr_by_ctl || doctor->dtr_fail.tf_exit != TOOL_OK)
+		return;
+	/* Peers answer on the connections we make. */
+	if (!opts->nop_accept_given)
+		cfg->lc_accept = M0_LNET_ACCEPT_NONE;
+	(void)log_pipe_init(M0_LOG_WARN);
+	/* The reason is told as that of the check of the port. */
+	(void)lnet_opts_open(opts, cfg, &doctor->dtr_lnet);
+	port_take(doctor);
+}
+
+void doctor_lnet_close(struct doctor *doctor)
+{
+	if (doctor->dtr_lnet != NULL)
+		m0_lnet_close(doctor->dtr_lnet);
+	doctor->dtr_lnet = NULL;
+}
+
+/* The last of the library's messages about the NID. */
+static void why_take(const struct doctor *doctor, struct doctor_probe *probe)
+{
+	enum m0_log_level level;
+	char              text[LOG_PIPE_TEXT_BYTES];
+	char              words[LOG_PIPE_TEXT_BYTES];
+
+	while (log_pipe_get(&level, text)) {
+		if (strstr(text, doctor->dtr_nid_text) == NULL)
+			continue;
+		snprintf(probe->dpr_why, sizeof probe->dpr_why, "%.500s",
+			 lnet_opts_words(words, sizeof words, text));
+		probe->dpr_why[strcspn(probe->dpr_why, "\n")] = '\0';
+	}
+}
+
+static void own_probe(struct doctor *doctor, enum m0_lnet_probe_kind kind,
+		      uint64_t ms, struct doctor_probe *ret)
+{
+	struct m0_lnet_probe *probe = calloc(1, sizeof *probe);
+
+	if (probe == NULL) {
+		ret->dpr_status = -ENOMEM;
+		return;
+	}
+	probe->pr_kind = kind;
+	probe->pr_nid = doctor->dtr_nid;
+	probe->pr_self = m0_lnet_nid_any;
+	probe->pr_timeout_ms = ms;
+	ret->dpr_status = m0_lnet_probe_sync(doctor->dtr_lnet, probe);
+	ret->dpr_took_ns = probe->pr_took_ns;
+	ret->dpr_nids_nr = probe->pr_nids_nr;
+	free(probe);
+	if (ret->dpr_status != 0)
+		why_take(doctor, ret);
+}
+
+/* Reads the number or the text behind a key of the answer. */
+static void answer_parse(const char *text, struct doctor_probe *ret)
+{
+	const char *number = strstr(text, "\"errno\": ");
+	const char *descr = strstr(text, "\"descr\": \"");
+	const char *at = text;
+
+	ret->dpr_status = 0;
+	if (number != NULL)
+		ret->dpr_status = atoi(number + strlen("\"errno\": "));
+	if (descr != NULL)
+		snprintf(ret->dpr_why, sizeof ret->dpr_why, "%.*s",
+			 (int)min_check(strcspn(descr + 10, "\"\n"),
+					(size_t)(DOCTOR_TEXT_BYTES - 1)),
+			 descr + 10);
+	while ((at = strstr(at, "\"nid\": ")) != NULL) {
+		++ret->dpr_nids_nr;
+		++at;
+	}
+}
+
+static void ctl_probe(struct doctor *doctor, enum m0_lnet_probe_kind kind,
+		      uint64_t ms, struct doctor_probe *ret)
+{
+	struct ctl_request req;
+	m0_time_t          began = m0_time_now();
+	char              *text;
+	int                code = TOOL_FAILED;
+
+	ctl_request_init(&req, kind == M0_LNET_PING ? CTL_PING : CTL_DISCOVER);
+	req.cq_json = true;
+	req.cq_timeout_ms = ms;
+	req.cq_nids[0] = doctor->dtr_nid;
+	req.cq_nids_nr = 1;
+	text = doctor_ask(doctor, &req, &code);
+	answer_parse(text == NULL ? "" : text, ret);
+	if (code != TOOL_OK && ret->dpr_status == 0)
+		ret->dpr_status = -EIO;
+	ret->dpr_took_ns = m0_time_now() - began;
+	free(text);
+}
+
+static struct doctor_probe probe_make(struct doctor          *doctor,
+				      enum m0_lnet_probe_kind kind, uint64_t ms)
+{
+	struct doctor_probe ret = { .dpr_status = -EIO };
+
+	if (doctor->dtr_by_ctl)
+		ctl_probe(doctor, kind, ms, &ret);
+	else
+		own_probe(doctor, kind, ms, &ret);
+	return ret;
+}
+
+/* --------------------------------------------------------------- port, route */
+
+static bool nets_have(struct doctor *doctor)
+{
+	uint32_t net = m0_lnet_nid_net(&doctor->dtr_nid);
+	char     name[M0_LNET_NIDSTR_SIZE];
+	char     text[M0_LNET_NIDSTR_SIZE + 8];
+	char    *metrics;
+	bool     has;
+
+	if (!doctor->dtr_by_ctl)
+		return m0_lnet_dist(doctor->dtr_lnet, &doctor->dtr_nid, NULL,
+				    NULL) < 2;
+	metrics = metrics_of(doctor);
+	snprintf(text, sizeof text,
+		 "@%s\",device=", m0_lnet_net_print(net, name, sizeof name));
+	has = metrics == NULL || strstr(metrics, text) != NULL;
+	free(metrics);
+	return has;
+}
+
+/* Can this process have a source port that Lustre nodes accept? */
+static bool has_privileged_port(void)
+{
+	struct sockaddr_in at = { .sin_family = AF_INET };
+	int                fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	bool               ret = false;
+	uint16_t           port;
+
+	for (port = 1023; fd >= 0 && !ret && port > 1000; --port) {
+		at.sin_port = htons(port);
+		ret = bind(fd, (struct sockaddr *)&at, sizeof at) == 0;
+		if (!ret && errno != EADDRINUSE)
+			break;
+	}
+	if (fd >= 0)
+		(void)close(fd);
+	return ret;
+}
+
+void doctor_port_check(struct doctor *doctor)
+{
+	if (doctor->dtr_by_ctl || doctor->dtr_attaches) {
+		doctor_note(doctor, DOCTOR_PORT, DOCTOR_OK,
+			    "the running node asks");
+	} else if (doctor->dtr_lnet == NULL) {
+		doctor_note(doctor, DOCTOR_PORT, DOCTOR_FAIL, "%s",
+			    doctor->dtr_fail.tf_text);
+		doctor_remedy(doctor, DOCTOR_PORT,
+			      "start `colibri node', or give --net and "
+			      "--source-ports");
+		return;
+	} else if (doctor->dtr_opts.nop_cfg.lc_src_port_max != 0 &&
+		   !has_privileged_port()) {
+		doctor_note(doctor, DOCTOR_PORT, DOCTOR_WARN,
+			    "this user may not have a port below 1024, and "
+			    "Lustre nodes accept no other");
+		doctor_remedy(doctor, DOCTOR_PORT,
+			      "setcap cap_net_bind_service=ep, or sysctl "
+			      "net.ipv4.ip_unprivileged_port_start=900");
+	} else {
+		doctor_note(doctor, DOCTOR_PORT, DOCTOR_OK,
+			    "a node of this process asks");
+	}
+	doctor->dtr_is_routed = !nets_have(doctor);
+}
+
+/* ------------------------------------------------------------- ping and others */
+
+static void ping_failed(struct doctor *doctor, const struct doctor_probe *probe)
+{
+	bool connected = doctor->dtr_checks[DOCTOR_TCP].dch_verdict ==
+			 DOCTOR_OK;
+	const char *why = probe->dpr_why;
+
+	doctor_note(doctor, DOCTOR_PING, DOCTOR_FAIL, "%s%s%s",
+		    tool_errtext(probe->dpr_status), why[0] != '\0' ? ": " : "",
+		    why);
+	if (probe->dpr_status == -EHOSTUNREACH && doctor->dtr_is_routed)
+		doctor_remedy(doctor, DOCTOR_PING,
+			      "`colibri route show -v' says which routes are "
+			      "down");
+	else if (!connected)
+		doctor_remedy(
+			doctor, DOCTOR_PING,
+			"see the checks above; for a NID behind a router, "
+			"add a route");
+	if (!connected)
+		return;
+	doctor_note(doctor, DOCTOR_HELLO, DOCTOR_FAIL,
+		    "the peer accepts TCP, and no LNet connection came about");
+	doctor_remedy(doctor, DOCTOR_HELLO,
+		      "is it an LNet node, and does it have this NID? Lustre "
+		      "accepts source ports below 1024 only; the log of the "
+		      "peer says what it refused");
+}
+
+static bool ping_check(struct doctor *doctor)
+{
+	struct doctor_probe probe = probe_make(doctor, M0_LNET_PING,
+					       doctor_left_ms(doctor, PING_MS));
+	char                took[TEXT_MAX];
+
+	if (probe.dpr_status != 0) {
+		ping_failed(doctor, &probe);
+		return false;
+	}
+	doctor_note(doctor, DOCTOR_HELLO, DOCTOR_OK, "accepted");
+	doctor_note(doctor, DOCTOR_PING, DOCTOR_OK,
+		    "%u NID%s, first answer after %s", probe.dpr_nids_nr,
+		    probe.dpr_nids_nr == 1 ? "" : "s",
+		    text_time(took, (double)probe.dpr_took_ns));
+	return true;
+}
+
+static void discovery_check(struct doctor *doctor)
+{
+	struct doctor_probe probe = probe_make(doctor, M0_LNET_DISCOVER,
+					       doctor_left_ms(doctor, PING_MS));
+
+	if (probe.dpr_status == 0) {
+		doctor_note(doctor, DOCTOR_DISCOVERY, DOCTOR_OK,
+			    "%u NID%s of the peer", probe.dpr_nids_nr,
+			    probe.dpr_nids_nr == 1 ? "" : "s");
+	} else if (probe.dpr_status == -EOPNOTSUPP) {
+		doctor_note(doctor, DOCTOR_DISCOVERY, DOCTOR_WARN,
+			    "the peer takes no part in it: one rail is used");
+		doctor_remedy(doctor, DOCTOR_DISCOVERY,
+			      "on the peer: `lnetctl set discovery 1'");
+	} else if (probe.dpr_status == -EPERM) {
+		doctor_note(doctor, DOCTOR_DISCOVERY, DOCTOR_SKIPPED,
+			    "only the user of the node may discover");
+	} else {
+		doctor_note(doctor, DOCTOR_DISCOVERY, DOCTOR_FAIL, "%s %s",
+			    tool_errtext(probe.dpr_status), probe.dpr_why);
+		doctor_remedy(doctor, DOCTOR_DISCOVERY,
+			      "the peer answers pings and does not fetch our "
+			      "NIDs: does it reach this host?");
+	}
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const uint64_t *one = a;
+	const uint64_t *two = b;
+
+	return (*one > *two) - (*one < *two);
+}
+
+static void latency_note(struct doctor *doctor, double ns, const char *what)
+{
+	bool slow = ns > 10e6;
+	char text[TEXT_MAX];
+
+	doctor_note(doctor, DOCTOR_LATENCY, slow ? DOCTOR_WARN : DOCTOR_OK,
+		    "%s to and fro, %s of pings", text_time(text, ns), what);
+	if (slow)
+		doctor_remedy(doctor, DOCTOR_LATENCY,
+			      "a local network takes less than 1 ms: look for "
+			      "load on both hosts, and for loss by `ss -ti'");
+}
+
+/* The running node measures: the mean is that of its histogram. */
+static void latency_by_ctl(struct doctor *doctor, m0_time_t until)
+{
+#define PROBE "colibri_probe_duration_seconds"
+	char  *before = metrics_of(doctor);
+	char  *after;
+	double nr;
+	int    i;
+
+	for (i = 0; i < PINGS_NR && m0_time_now() < until; ++i)
+		(void)probe_make(doctor, M0_LNET_PING,
+				 doctor_left_ms(doctor, PINGS_MS));
+	after = metrics_of(doctor);
+	if (before != NULL && after != NULL) {
+		nr = sample_of(after, PROBE "_count{kind=\"ping\"}") -
+		     sample_of(before, PROBE "_count{kind=\"ping\"}");
+		if (nr > 0)
+			latency_note(
+				doctor,
+				(sample_of(after, PROBE "_sum{kind=\"ping\"}") -
+				 sample_of(before,
+					   PROBE "_sum{kind=\"ping\"}")) *
+					1e9 / nr,
+				"mean");
+	}
+	free(before);
+	free(after);
+#undef PROBE
+}
+
+static void latency_check(struct doctor *doctor)
+{
+	m0_time_t until =
+		m0_time_add(m0_time_now(), doctor_left_ms(doctor, PINGS_MS) *
+						   M0_TIME_ONE_MSEC);
+	uint64_t times[PINGS_NR];
+	unsigned nr;
+
+	if (doctor->dtr_by_ctl) {
+		latency_by_ctl(doctor, until);
+		return;
+	}
+	for (nr = 0; nr < PINGS_NR && m0_time_now() < until; ++nr) {
+		struct doctor_probe probe = probe_make(
+			doctor, M0_LNET_PING, doctor_left_ms(doctor, PINGS_MS));
+
+		if (probe.dpr_status != 0)
+			break;
+		times[nr] = probe.dpr_took_ns;
+	}
+	if (nr == 0)
+		return;
+	qsort(times, nr, sizeof times[0], by_time);
+	latency_note(doctor, (double)times[nr / 2], "median");
+}
+
+/* --------------------------------------------------------------------- health */
+
+static void health_note(struct doctor *doctor, double ratio, double failures)
+{
+	if (ratio < 0) {
+		doctor_note(doctor, DOCTOR_HEALTH, DOCTOR_SKIPPED,
+			    "the node keeps no record of the NID");
+	} else if (ratio < 1 || failures > 0) {
+		doctor_note(doctor, DOCTOR_HEALTH, DOCTOR_WARN,
+			    "%.1f %%, %.0f messages failed", 100 * ratio,
+			    failures);
+		doctor_remedy(
+			doctor, DOCTOR_HEALTH,
+			"`colibri peer show -v 2 --nid %s' has the classes "
+			"of the failures",
+			doctor->dtr_nid_text);
+	} else {
+		doctor_note(doctor, DOCTOR_HEALTH, DOCTOR_OK, "full");
+	}
+}
+
+static void health_by_ctl(struct doctor *doctor)
+{
+	static const char *const classes[] = { "remote_error", "remote_dropped",
+					       "remote_timeout",
+					       "network_timeout" };
+	char                    *metrics = metrics_of(doctor);
+	char                     prefix[256];
+	double                   failures = 0;
+	double                   ratio = -1;
+	char                    *at;
+	size_t                   i;
+
+	snprintf(prefix, sizeof prefix, "colibri_peer_health_ratio{nid=\"%s\"",
+		 doctor->dtr_nid_text);
+	if (metrics != NULL)
+		ratio = sample_of(metrics, prefix);
+	snprintf(prefix, sizeof prefix,
+		 "colibri_peer_failures_total{nid=\"%s\"",
+		 doctor->dtr_nid_text);
+	at = ratio < 0 ? NULL : strstr(metrics, prefix);
+	for (i = 0; at != NULL && i < ARRAY_SIZE(classes); ++i) {
+		failures += max_check(sample_of(at, prefix), 0.0);
+		at = strstr(at + 1, prefix);
+	}
+	free(metrics);
+	health_note(doctor, ratio, failures);
+}
+
+static void health_check(struct doctor *doctor)
+{
+	struct m0_lnet_peer_ni_row *rows;
+	double                      failures = 0;
+	double                      ratio = -1;
+	int                         nr;
+	int                         i;
+
+	if (doctor->dtr_by_ctl) {
+		health_by_ctl(doctor);
+		return;
+	}
+	rows = calloc(DOCTOR_NIDS_MAX, sizeof *rows);
+	nr = rows == NULL
+		     ? 0
+		     : m0_lnet_peer_nis_get(doctor->dtr_lnet, &m0_lnet_nid_any,
+					    rows, DOCTOR_NIDS_MAX);
+	for (i = 0; i < nr; ++i) {
+		const struct m0_lnet_failures *bad =
+			&rows[i].pnr_ni.pni_failures;
+
+		if (!m0_lnet_nid_eq(&rows[i].pnr_ni.pni_nid, &doctor->dtr_nid))
+			continue;
+		ratio = rows[i].pnr_ni.pni_health / 1000.0;
+		failures = (double)(bad->lf_remote_error +
+				    bad->lf_remote_dropped +
+				    bad->lf_remote_timeout +
+				    bad->lf_network_timeout);
+	}
+	free(rows);
+	health_note(doctor, ratio, failures);
+}
+
+void doctor_lnet_checks(struct doctor *doctor)
+{
+	if (doctor->dtr_lnet == NULL && !doctor->dtr_by_ctl)
+		return;
+	if (doctor->dtr_checks[DOCTOR_TCP].dch_verdict == DOCTOR_FAIL ||
+	    !ping_check(doctor))
+		return;
+	discovery_check(doctor);
+	latency_check(doctor);
+	doctor_rate_check(doctor);
+	health_check(doctor);
+}
