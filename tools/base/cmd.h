@@ -50,6 +50,7 @@ int net_main(int argc, char **argv);
 int peer_main(int argc, char **argv);
 int process_main(int argc, char **argv);
 int stats_main(int argc, char **argv);
+int top_main(int argc, char **argv);
 int metrics_main(int argc, char **argv);
 int config_main(int argc, char **argv);
 int global_main(int argc, char **argv);

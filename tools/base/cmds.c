@@ -30,6 +30,7 @@ const struct tool_cmd tool_cmds[] = {
 	  global_main },
 	{ "process", "show or drain processes that use the running node",
 	  "show drain", process_main },
+	{ "top", "watch the running node", NULL, top_main },
 	{ "metrics", "print the metrics of the running node", NULL,
 	  metrics_main },
 	{ "config", "check, import, export or compare a configuration file",
