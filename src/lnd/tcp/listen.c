@@ -128,7 +128,7 @@ void m0_tcp__listener_event(struct m0_loop_fd *fd, unsigned events)
 static int socket_listen(int fd, struct m0_host_addr *addr)
 {
 	struct sockaddr_storage sa;
-	socklen_t               len = m0_tcp__addr_to(addr, &sa);
+	socklen_t               len = m0_host_addr_to(addr, &sa);
 
 	if (bind(fd, (struct sockaddr *)&sa, len) != 0 ||
 	    listen(fd, BACKLOG) != 0)
@@ -271,7 +271,7 @@ static void caller_take(struct m0_tcp_listener *listener, int fd,
 	void                 *user;
 	struct m0_host_addr   remote;
 
-	if (!m0_tcp__addr_from((const struct sockaddr *)sa, &remote) ||
+	if (!m0_host_addr_from((const struct sockaddr *)sa, &remote) ||
 	    (stream = m0_tcp__stream_new(io, fd, false)) == NULL) {
 		m0_tcp__fd_end(fd, false);
 		return;
@@ -279,7 +279,7 @@ static void caller_take(struct m0_tcp_listener *listener, int fd,
 	m0_tcp__near_set(&io->tci_cfg, fd, &remote);
 	stream->tcs_has_bbr = m0_tcp__has_bbr(fd);
 	stream->tcs_local = listener->tcl_listener->slr_addr;
-	if (m0_tcp__addr_is_any(&stream->tcs_local))
+	if (m0_host_addr_is_any(&stream->tcs_local))
 		(void)m0_tcp__addr_bound(fd, &stream->tcs_local);
 	io->tci_current = stream;
 	user = io->tci_streams.sts_up->stu_accepted(io->tci_streams.sts_owner,

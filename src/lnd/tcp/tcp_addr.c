@@ -7,45 +7,6 @@
 
 #include "lnd/tcp/tcp_internal.h"
 
-socklen_t m0_tcp__addr_to(const struct m0_host_addr *addr,
-			  struct sockaddr_storage   *ret)
-{
-	struct sockaddr_in  *in = (struct sockaddr_in *)ret;
-	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)ret;
-
-	M0_SET0(ret);
-	if (addr->sa_bytes_nr == sizeof in->sin_addr) {
-		in->sin_family = AF_INET;
-		in->sin_port = htons(addr->sa_port);
-		memcpy(&in->sin_addr, addr->sa_bytes, sizeof in->sin_addr);
-		return sizeof *in;
-	}
-	in6->sin6_family = AF_INET6;
-	in6->sin6_port = htons(addr->sa_port);
-	memcpy(&in6->sin6_addr, addr->sa_bytes, sizeof in6->sin6_addr);
-	return sizeof *in6;
-}
-
-bool m0_tcp__addr_from(const struct sockaddr *sa, struct m0_host_addr *ret)
-{
-	const struct sockaddr_in  *in = (const struct sockaddr_in *)sa;
-	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)sa;
-
-	M0_SET0(ret);
-	if (sa->sa_family == AF_INET) {
-		ret->sa_bytes_nr = sizeof in->sin_addr;
-		ret->sa_port = ntohs(in->sin_port);
-		memcpy(ret->sa_bytes, &in->sin_addr, sizeof in->sin_addr);
-		return true;
-	}
-	if (sa->sa_family != AF_INET6)
-		return false;
-	ret->sa_bytes_nr = sizeof in6->sin6_addr;
-	ret->sa_port = ntohs(in6->sin6_port);
-	memcpy(ret->sa_bytes, &in6->sin6_addr, sizeof in6->sin6_addr);
-	return true;
-}
-
 int m0_tcp__addr_bound(int fd, struct m0_host_addr *ret)
 {
 	struct sockaddr_storage sa = { 0 };
@@ -53,15 +14,8 @@ int m0_tcp__addr_bound(int fd, struct m0_host_addr *ret)
 
 	if (getsockname(fd, (struct sockaddr *)&sa, &len) != 0)
 		return -errno;
-	return m0_tcp__addr_from((struct sockaddr *)&sa, ret) ? 0
+	return m0_host_addr_from((struct sockaddr *)&sa, ret) ? 0
 							      : -EAFNOSUPPORT;
-}
-
-bool m0_tcp__addr_is_any(const struct m0_host_addr *addr)
-{
-	static const uint8_t any[16];
-
-	return memcmp(addr->sa_bytes, any, addr->sa_bytes_nr) == 0;
 }
 
 static bool is_loopback(const struct m0_host_addr *addr)
@@ -78,7 +32,7 @@ static bool is_own(const struct m0_host_addr *addr)
 {
 	struct sockaddr_storage sa;
 	struct m0_host_addr     from;
-	socklen_t               len = m0_tcp__addr_to(addr, &sa);
+	socklen_t               len = m0_host_addr_to(addr, &sa);
 	bool                    ret;
 	int fd = socket(sa.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 
@@ -116,7 +70,7 @@ static bool iface_set(struct m0_host_iface *iface, const struct ifaddrs *from)
 {
 	M0_SET0(iface);
 	if (from->ifa_addr == NULL ||
-	    !m0_tcp__addr_from(from->ifa_addr, &iface->sif_addr))
+	    !m0_host_addr_from(from->ifa_addr, &iface->sif_addr))
 		return false;
 	strncpy(iface->sif_name, from->ifa_name, sizeof iface->sif_name - 1);
 	iface->sif_is_up = (from->ifa_flags & (IFF_UP | IFF_RUNNING)) ==

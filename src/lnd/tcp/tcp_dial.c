@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
- * Source ports are tried downwards from where the last dial has left off, so
- * that a few tries find one however many are taken. One port serves connections
- * to different peers (SO_REUSEADDR): which pair is taken shows when connecting.
+ * One source port serves connections to different peers (SO_REUSEADDR): which pair is
+ * taken shows when connecting.
  */
 #include <unistd.h>
 
@@ -54,7 +53,7 @@ static int dial_bind(struct dial *dial, uint16_t port)
 				 sizeof one);
 	dial->tcd_local = *dial->tcd_from;
 	dial->tcd_local.sa_port = port;
-	len = m0_tcp__addr_to(&dial->tcd_local, &sa);
+	len = m0_host_addr_to(&dial->tcd_local, &sa);
 	return bind(dial->tcd_fd, (struct sockaddr *)&sa, len) == 0 ? 0
 								    : -errno;
 }
@@ -62,7 +61,7 @@ static int dial_bind(struct dial *dial, uint16_t port)
 static int dial_connect(struct dial *dial)
 {
 	struct sockaddr_storage sa;
-	socklen_t               len = m0_tcp__addr_to(dial->tcd_to, &sa);
+	socklen_t               len = m0_host_addr_to(dial->tcd_to, &sa);
 	int                     rc;
 
 	do {
@@ -74,9 +73,10 @@ static int dial_connect(struct dial *dial)
 }
 
 /* @retval -EADDRINUSE  try the next one. */
-static int dial_port(struct dial *dial, uint16_t port)
+static int dial_port(void *arg, uint16_t port)
 {
-	int rc = dial_bind(dial, port);
+	struct dial *dial = arg;
+	int          rc = dial_bind(dial, port);
 
 	if (rc != 0)
 		return rc;
@@ -86,36 +86,10 @@ static int dial_port(struct dial *dial, uint16_t port)
 	return rc == -EADDRNOTAVAIL ? -EADDRINUSE : rc;
 }
 
-static uint16_t port_next(struct m0_tcp_io *io, uint16_t port_min,
-			  uint16_t port_max)
-{
-	uint16_t port;
-
-	if (io->tci_port_min != port_min || io->tci_port_max != port_max)
-		io->tci_port_next = port_max;
-	io->tci_port_min = port_min;
-	io->tci_port_max = port_max;
-	port = io->tci_port_next;
-	io->tci_port_next = port > port_min ? (uint16_t)(port - 1) : port_max;
-	return port;
-}
-
 static int dial_any(struct dial *dial, uint16_t port_min, uint16_t port_max)
 {
-	unsigned left = (unsigned)(port_max - port_min) + 1;
-	bool     one = left == 1;
-	uint16_t port;
-	int      rc = -EADDRINUSE;
-
-	if (port_max == 0)
-		return dial_port(dial, 0);
-	for (; left > 0 && rc == -EADDRINUSE; --left) {
-		port = port_next(dial->tcd_io, port_min, port_max);
-		/* Leave the port of listeners to listeners. */
-		if (one || port != dial->tcd_to->sa_port)
-			rc = dial_port(dial, port);
-	}
-	return rc;
+	return m0_host_ports_try(&dial->tcd_io->tci_ports, port_min, port_max,
+				 dial->tcd_to->sa_port, dial_port, dial);
 }
 
 int m0_tcp__dial(struct m0_streams *streams, void *user,
@@ -200,7 +174,7 @@ bool m0_tcp__dial_end(struct m0_tcp_stream *stream)
 		return m0_tcp__near_greeted(stream);
 	stream->tcs_dials = false;
 	if (rc == 0 && (stream->tcs_local.sa_port == 0 ||
-			m0_tcp__addr_is_any(&stream->tcs_local)))
+			m0_host_addr_is_any(&stream->tcs_local)))
 		rc = m0_tcp__addr_bound(fd, &stream->tcs_local);
 	if (rc != 0) {
 		m0_tcp__stream_broken(stream, rc);

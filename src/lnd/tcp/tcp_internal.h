@@ -23,6 +23,7 @@
 #include "m0/lnd.h"
 #include "loop/loop_reactor.h"
 #include "os/os.h"
+#include "reactor/host_addr.h"
 #include "stream/stream.h"
 
 enum {
@@ -151,11 +152,8 @@ struct m0_tcp_io {
 	/** When epoll was asked, others than the last stream had something. */
 	bool tci_others;
 	/** Streams that wait for room to write. */
-	unsigned tci_full_nr;
-	/** The source port to be tried next, and the range it is of. */
-	uint16_t tci_port_next;
-	uint16_t tci_port_min;
-	uint16_t tci_port_max;
+	unsigned             tci_full_nr;
+	struct m0_host_ports tci_ports;
 	/** No more sockets to be had: nobody is accepted before this. */
 	m0_time_t tci_pause_until;
 	m0_time_t tci_pause_ns;
@@ -386,15 +384,8 @@ ssize_t m0_tcp__pipe_out(struct m0_lnd_pipe *pipe, int fd, size_t nr);
 
 /* -- tcp_addr.c ------------------------------------------------------------ */
 
-/** @return the length of `ret`. */
-socklen_t m0_tcp__addr_to(const struct m0_host_addr *addr,
-			  struct sockaddr_storage   *ret);
-/** @retval false  neither IPv4 nor IPv6. */
-bool m0_tcp__addr_from(const struct sockaddr *sa, struct m0_host_addr *ret);
 /** Reads the address to which a socket is bound. */
 int m0_tcp__addr_bound(int fd, struct m0_host_addr *ret);
-/** Is it 0.0.0.0 or ::? */
-bool m0_tcp__addr_is_any(const struct m0_host_addr *addr);
 /** Is it an address of this host? */
 bool m0_tcp__addr_is_near(const struct m0_host_addr *addr);
 

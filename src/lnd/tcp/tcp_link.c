@@ -42,7 +42,7 @@ static bool is_up(const struct ifaddrs *all, const struct m0_host_addr *addr)
 	for (each = all; each != NULL; each = each->ifa_next)
 		if ((each->ifa_flags & want) == want &&
 		    each->ifa_addr != NULL &&
-		    m0_tcp__addr_from(each->ifa_addr, &iface) &&
+		    m0_host_addr_from(each->ifa_addr, &iface) &&
 		    has_addr(&iface, addr))
 			return true;
 	return false;

@@ -17,11 +17,11 @@ static void addr_goes_there_and_back(void **state)
 	(void)state;
 	for (i = 0; i < ARRAY_SIZE(texts); ++i) {
 		addr = fake_addr(texts[i], 988);
-		assert_int_equal(m0_tcp__addr_to(&addr, &sa),
+		assert_int_equal(m0_host_addr_to(&addr, &sa),
 				 addr.sa_bytes_nr == 4
 					 ? sizeof(struct sockaddr_in)
 					 : sizeof(struct sockaddr_in6));
-		assert_true(m0_tcp__addr_from((struct sockaddr *)&sa, &back));
+		assert_true(m0_host_addr_from((struct sockaddr *)&sa, &back));
 		assert_memory_equal(&addr, &back, sizeof addr);
 		assert_string_equal(m0_tcp__addr_text(&back, buf), texts[i]);
 	}
@@ -34,7 +34,7 @@ static void addr_of_other_family_is_refused(void **state)
 	struct m0_host_addr addr;
 
 	(void)state;
-	assert_false(m0_tcp__addr_from(&sa, &addr));
+	assert_false(m0_host_addr_from(&sa, &addr));
 }
 
 static void addr_any_is_known(void **state)
@@ -45,10 +45,10 @@ static void addr_any_is_known(void **state)
 	struct m0_host_addr one6 = fake_addr("::1", 0);
 
 	(void)state;
-	assert_true(m0_tcp__addr_is_any(&any));
-	assert_true(m0_tcp__addr_is_any(&any6));
-	assert_false(m0_tcp__addr_is_any(&one));
-	assert_false(m0_tcp__addr_is_any(&one6));
+	assert_true(m0_host_addr_is_any(&any));
+	assert_true(m0_host_addr_is_any(&any6));
+	assert_false(m0_host_addr_is_any(&one));
+	assert_false(m0_host_addr_is_any(&one6));
 }
 
 static bool is_near(const char *text)

@@ -120,7 +120,8 @@ static void dial_skips_port_of_listeners(void **state)
 	assert_int_equal(dial(conn, &from, PORT_MIN, PORT_MAX, &to), 0);
 	fake_until(conn->fc_status != FAKE_OPEN);
 	assert_int_equal(conn->fc_status, -ECONNREFUSED);
-	assert_int_equal(m0_tcp__io(fake.fs_io)->tci_port_next, PORT_MAX - 2);
+	assert_int_equal(m0_tcp__io(fake.fs_io)->tci_ports.hpo_next,
+			 PORT_MAX - 2);
 	fake_close();
 	fake_free(conn);
 }
@@ -134,7 +135,7 @@ static void dial_reset_after_end_is_a_reset(void **state)
 	struct m0_host_addr        to = fake_addr("127.0.0.1", 0);
 	struct sockaddr_storage    sa;
 	struct m0_sock_conn       *conn;
-	socklen_t                  len = m0_tcp__addr_to(&to, &sa);
+	socklen_t                  len = m0_host_addr_to(&to, &sa);
 	int                        at = socket(AF_INET, SOCK_STREAM, 0);
 	int                        fd;
 

@@ -14,7 +14,7 @@ static int client(const char *addr)
 	struct m0_host_addr to =
 		fake_addr(addr, fake.fs_listener.slr_addr.sa_port);
 	struct sockaddr_storage sa;
-	socklen_t               len = m0_tcp__addr_to(&to, &sa);
+	socklen_t               len = m0_host_addr_to(&to, &sa);
 	int fd = socket(sa.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
 	assert_true(fd >= 0);
@@ -89,7 +89,7 @@ static void listen_tells_local_and_remote(void **state)
 		len = sizeof sa;
 		assert_int_equal(getsockname(fd, (struct sockaddr *)&sa, &len),
 				 0);
-		assert_true(m0_tcp__addr_from((struct sockaddr *)&sa, &own));
+		assert_true(m0_host_addr_from((struct sockaddr *)&sa, &own));
 		assert_memory_equal(&conn->fc_remote, &own, sizeof own);
 		own = fake_addr(by[i], fake.fs_listener.slr_addr.sa_port);
 		assert_memory_equal(&conn->fc_local, &own, sizeof own);
@@ -223,7 +223,7 @@ static int handed_open(const char *addr, uint16_t *port)
 {
 	struct m0_host_addr     at = fake_addr(addr, 0);
 	struct sockaddr_storage sa;
-	socklen_t               len = m0_tcp__addr_to(&at, &sa);
+	socklen_t               len = m0_host_addr_to(&at, &sa);
 	int fd = socket(sa.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
 	assert_true(fd >= 0);
