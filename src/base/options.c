@@ -188,7 +188,7 @@ char *m0_options_names(const struct m0_option *table, unsigned nr, char *buf,
 	return buf;
 }
 
-int m0_options_reconnect_check(uint64_t min_ns, uint64_t max_ns, char *why)
+static int reconnect_check(uint64_t min_ns, uint64_t max_ns, char *why)
 {
 	if (min_ns <= max_ns)
 		return 0;
@@ -197,4 +197,22 @@ int m0_options_reconnect_check(uint64_t min_ns, uint64_t max_ns, char *why)
 		 "; accepted: up to max_reconnectms, which is %" PRIu64,
 		 min_ns / M0_TIME_ONE_MSEC, max_ns / M0_TIME_ONE_MSEC);
 	return -EINVAL;
+}
+
+int m0_options_net_read(const struct m0_option *table, unsigned nr,
+			const struct m0_options_net *net, const char *text,
+			char *why)
+{
+	int rc;
+
+	if (text == NULL)
+		return 0;
+	memcpy(net->onn_own, net->onn_cfg, net->onn_bytes);
+	rc = m0_options_read(table, nr, net->onn_own, text, why);
+	if (rc == 0)
+		rc = reconnect_check(*net->onn_reconnect_min_ns,
+				     *net->onn_reconnect_max_ns, why);
+	if (rc == 0)
+		memcpy(net->onn_cfg, net->onn_own, net->onn_bytes);
+	return rc;
 }

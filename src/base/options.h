@@ -54,12 +54,27 @@ struct m0_option {
 int m0_options_read(const struct m0_option *table, unsigned nr, void *obj,
 		    const char *text, char *why);
 
+/** Where the options of a driver's network go. */
+struct m0_options_net {
+	/** The struct, and memory for a copy of it. */
+	void  *onn_cfg;
+	void  *onn_own;
+	size_t onn_bytes;
+	/** Members of the copy for min_reconnectms and max_reconnectms. */
+	const uint64_t *onn_reconnect_min_ns;
+	const uint64_t *onn_reconnect_max_ns;
+};
+
 /**
- * Checks the pair of options min_reconnectms and max_reconnectms, which drivers share.
- * @param why  buffer of M0_OPTIONS_WHY_BYTES.
- * @retval -EINVAL  the former is above the latter.
+ * Reads the options of a network, which every driver does alike: m0_options_read(), and
+ * min_reconnectms is at most max_reconnectms.
+ * @param text  NULL: none.
+ * @param why   buffer of M0_OPTIONS_WHY_BYTES.
+ * @return as m0_options_read(); the struct is unchanged on failure.
  */
-int m0_options_reconnect_check(uint64_t min_ns, uint64_t max_ns, char *why);
+int m0_options_net_read(const struct m0_option *table, unsigned nr,
+			const struct m0_options_net *net, const char *text,
+			char *why);
 
 /**
  * Reads a decimal number of `nr` digits.

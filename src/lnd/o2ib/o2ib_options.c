@@ -45,18 +45,15 @@ static const struct m0_option options[] = {
 
 int m0_o2ib_options(struct m0_o2ib_net_cfg *cfg, const char *text, char *why)
 {
-	struct m0_o2ib_net_cfg own = *cfg;
-	int                    rc;
+	struct m0_o2ib_net_cfg      own;
+	const struct m0_options_net net = {
+		.onn_cfg = cfg,
+		.onn_own = &own,
+		.onn_bytes = sizeof own,
+		.onn_reconnect_min_ns = &own.obn_reconnect_min_ns,
+		.onn_reconnect_max_ns = &own.obn_reconnect_max_ns,
+	};
 
-	if (text == NULL)
-		return 0;
-	rc = m0_options_read(options, ARRAY_SIZE(options), &own, text, why);
-	if (rc != 0)
-		return rc;
-	rc = m0_options_reconnect_check(own.obn_reconnect_min_ns,
-					own.obn_reconnect_max_ns, why);
-	if (rc != 0)
-		return rc;
-	*cfg = own;
-	return 0;
+	return m0_options_net_read(options, ARRAY_SIZE(options), &net, text,
+				   why);
 }
