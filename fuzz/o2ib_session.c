@@ -25,7 +25,7 @@ enum {
 static struct rig      rig;
 static struct fuzz_in *in;
 static uint8_t         buf[M0_O2IB_MSG_BYTES_MAX];
-/** Cookies that the driver named last: of a PUT_REQ, and of a PUT_ACK. */
+/** Cookies that the driver named last: of a request, and of a PUT_ACK. */
 static uint64_t cookies[2];
 
 static unsigned below(unsigned bound)
@@ -191,12 +191,29 @@ static void peer_answers(void)
 	rig_up(&rig, qp, buf, nr);
 }
 
+/* A GET of ours, for large memory or small. */
+static void engine_gets(void)
+{
+	uint8_t        hdr[M0_O2IB_LNET_HDR_BYTES] = {};
+	uint64_t       nids[] = { PEER, US };
+	struct rig_tx *rt;
+
+	memcpy(hdr, nids, sizeof nids);
+	hdr[24] = M0_O2IB_LNET_GET;
+	rt = rig_get_make(&rig, PEER, hdr, below(4) ? LARGE_BYTES : below(200));
+	if (rt == NULL)
+		return;
+	rig.rg_get = below(8) ? rt : NULL;
+	rig_xmit(&rig, rt);
+}
+
 static void engine_sends(void)
 {
 	struct rig_rx *rr = rig_last(&rig);
 	struct rig_tx *rt = rig_tx_make(&rig, PEER, lnet_hdr(),
 					below(2) ? LARGE_BYTES : below(200));
 
+	rig.rg_begin_reply = below(4) ? 0 : LARGE_BYTES;
 	if (rt == NULL)
 		return;
 	if (rr != NULL && rr->rgr_is_kept && !rr->rgr_is_answered &&
@@ -230,7 +247,8 @@ static void peer_hears(void)
 	while ((post = rig_next(qp)) != NULL) {
 		if (post->rgp_wr.owr_op != M0_O2IB_OP_SEND)
 			continue;
-		if (post->rgp_bytes[6] == M0_O2IB_PUT_REQ)
+		if (post->rgp_bytes[6] == M0_O2IB_PUT_REQ ||
+		    post->rgp_bytes[6] == M0_O2IB_GET_REQ)
 			cookies[0] = m0_o2ib__cookie(post->rgp_bytes + 120);
 		if (post->rgp_bytes[6] == M0_O2IB_PUT_ACK)
 			cookies[1] = m0_o2ib__cookie(post->rgp_bytes + 56);
@@ -249,7 +267,7 @@ static void qp_ends(void)
 
 static void step(void)
 {
-	switch (below(8)) {
+	switch (below(9)) {
 	case 0:
 		peer_asks();
 		break;
@@ -271,6 +289,9 @@ static void step(void)
 	case 6:
 		peer_hears();
 		break;
+	case 7:
+		engine_gets();
+		break;
 	default:
 		peer_says();
 	}
@@ -280,11 +301,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct fuzz_in input = { data, size };
 	unsigned       nr;
+	uint8_t        way;
 
 	in = &input;
 	memset(cookies, 0, sizeof cookies);
-	rig_init(&rig, US, US_STAMP);
-	rig.rg_map_rc = fuzz_byte(in) & 1 ? -EXDEV : 0;
+	way = fuzz_byte(in);
+	rig_init_options(&rig, US, US_STAMP, RIG_DEPTH,
+			 way & 2 ? "get_req=1" : NULL);
+	rig.rg_map_rc = way & 1 ? -EXDEV : 0;
 	for (nr = 0; nr < STEPS_MAX && input.fi_left > 0; ++nr)
 		step();
 	rig_fini(&rig);

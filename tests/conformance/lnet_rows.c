@@ -35,6 +35,8 @@ struct io_hook *lnet_hook;
 static bool     same_host;
 static unsigned lanes_nr;
 static bool     is_o2ib;
+/* GETs name their memory (net o2ib). */
+static unsigned o2ib_gets;
 
 static const char *const lo_addrs[] = { "127.0.0.1" };
 static const char *const tcp4_addrs[] = { "127.0.0.1", "127.0.0.2" };
@@ -45,7 +47,8 @@ static void cfg_fill(struct m0_lnet_cfg *cfg, const char *addr)
 {
 	char text[128];
 
-	snprintf(text, sizeof text, is_o2ib ? "o2ib(%s)" : "tcp(%s)", addr);
+	snprintf(text, sizeof text, is_o2ib ? "o2ib(%s) get_req=%u" : "tcp(%s)",
+		 addr, o2ib_gets);
 	row_lnet_cfg(cfg, text);
 	cfg->lc_port = (uint16_t)(20000 + (unsigned)getpid() % 12000);
 	cfg->lc_same_host = same_host;
@@ -178,6 +181,8 @@ void lnet_o2ib_begin(void)
 	const char *const addrs[] = { o2ib_ip(1), o2ib_ip(2) };
 
 	is_o2ib = true;
+	/* Two seeds, or two modes, have both. */
+	o2ib_gets = (unsigned)(cf.c_seed + (unsigned)cf.c_mode) % 2;
 	nodes_begin(addrs, 2, false);
 }
 

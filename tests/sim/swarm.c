@@ -207,7 +207,8 @@ static void nets_set(const struct sw_node *node, struct m0_lnet_cfg *cfg)
 		return;
 	}
 	(void)snprintf(text, sizeof text,
-		       sw.w_is_o2ib     ? "o2ib(%s)"
+		       sw.w_gets_name   ? "o2ib(%s) get_req=1"
+		       : sw.w_is_o2ib   ? "o2ib(%s)"
 		       : sw.w_has_rails ? "tcp(%s),tcp1(%s)"
 					: "tcp(%s)",
 		       node->n_ip, node->n_rail_ip);
@@ -545,6 +546,7 @@ static void world_make(struct m0_sim *sim)
 	sw.w_is_o2ib = m0_sim_seed(sim) % 8 == 6;
 	if (m0_sim_seed(sim) % 4 == 3 || m0_sim_seed(sim) % 8 == 4)
 		sw.w_lanes_nr = (unsigned)(2 + m0_sim_seed(sim) / 8 % 3);
+	sw.w_gets_name = m0_sim_seed(sim) % 16 == 6;
 	faults_draw();
 	sw_routers_draw();
 	net_make();

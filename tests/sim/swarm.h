@@ -179,6 +179,8 @@ struct sw_world {
 	bool           w_is_odd;
 	bool           w_is_ip6;
 	bool           w_is_o2ib;
+	/** GETs name their memory (net o2ib). */
+	bool w_gets_name;
 	bool           w_has_rails;
 	bool           w_is_parted;
 	/** Lanes of each node; 0: none. */

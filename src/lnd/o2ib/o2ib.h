@@ -47,6 +47,9 @@ struct m0_o2ib_net_cfg {
 	/** Bytes of memory through which payload is copied that the device cannot
 	 * register. */
 	uint64_t obn_bounce_bytes;
+	/** 1: a GET for a large buffer names its memory (GET_REQ). A kernel whose
+	 * reply is shorter than that may lose its last bytes. */
+	unsigned obn_get_req;
 	/** Values of options of Lustre's driver that mean nothing here. */
 	unsigned obn_ignored;
 };

@@ -351,13 +351,14 @@ static int request_in(struct m0_o2ib__conn *conn, struct m0_o2ib_rbuf *rbuf,
 /* -- answers of peers ------------------------------------------------------------ */
 
 static struct m0_o2ib__xfer *offered_find(const struct m0_list *list,
-					  uint64_t              cookie)
+					  uint64_t cookie, bool is_fetch)
 {
 	struct m0_o2ib__xfer *xfer;
 
 	m0_list_for_each_entry(list, xfer, struct m0_o2ib__xfer, oxf_link)
 		if (xfer->oxf_state == M0_O2IB__OFFERED &&
-		    xfer->oxf_cookie == cookie)
+		    xfer->oxf_cookie == cookie &&
+		    xfer->oxf_is_fetch == is_fetch)
 			return xfer;
 	return NULL;
 }
@@ -377,7 +378,7 @@ static int put_ack_in(struct m0_o2ib__conn *conn, const struct m0_o2ib_hdr *hdr,
 	int                    rc;
 
 	xfer = offered_find(&conn->ocn_asked,
-			    m0_o2ib__cookie(bytes + M0_O2IB_HDR_BYTES));
+			    m0_o2ib__cookie(bytes + M0_O2IB_HDR_BYTES), false);
 	if (xfer == NULL)
 		return unknown(hdr->ibh_type,
 			       m0_o2ib__cookie(bytes + M0_O2IB_HDR_BYTES), why);
@@ -403,7 +404,7 @@ static int nak_in(struct m0_o2ib__conn *conn, const struct m0_o2ib_done *done,
 		  struct m0_o2ib_why *why)
 {
 	struct m0_o2ib__xfer *xfer =
-		offered_find(&conn->ocn_asked, done->ibe_cookie);
+		offered_find(&conn->ocn_asked, done->ibe_cookie, false);
 
 	if (xfer == NULL)
 		return unknown(M0_O2IB_PUT_NAK, done->ibe_cookie, why);
@@ -417,7 +418,7 @@ static int put_done_in(struct m0_o2ib__conn      *conn,
 		       const struct m0_o2ib_done *done, struct m0_o2ib_why *why)
 {
 	struct m0_o2ib__xfer *xfer =
-		offered_find(&conn->ocn_sinks, done->ibe_cookie);
+		offered_find(&conn->ocn_sinks, done->ibe_cookie, false);
 
 	if (xfer == NULL)
 		return unknown(M0_O2IB_PUT_DONE, done->ibe_cookie, why);
@@ -429,6 +430,17 @@ static int put_done_in(struct m0_o2ib__conn      *conn,
 		sink_end(xfer, -EREMOTEIO, M0_LND_REMOTE_ERROR);
 	}
 	return 0;
+}
+
+static int get_done_in(struct m0_o2ib__conn      *conn,
+		       const struct m0_o2ib_done *done, struct m0_o2ib_why *why)
+{
+	struct m0_o2ib__xfer *xfer =
+		offered_find(&conn->ocn_asked, done->ibe_cookie, true);
+
+	return xfer == NULL
+		       ? unknown(M0_O2IB_GET_DONE, done->ibe_cookie, why)
+		       : m0_o2ib__fetch_done(conn, xfer, done->ibe_status, why);
 }
 
 static int done_in(struct m0_o2ib__conn *conn, const struct m0_o2ib_hdr *hdr,
@@ -443,8 +455,7 @@ static int done_in(struct m0_o2ib__conn *conn, const struct m0_o2ib_hdr *hdr,
 		return nak_in(conn, &done, why);
 	if (hdr->ibh_type == M0_O2IB_PUT_DONE)
 		return put_done_in(conn, &done, why);
-	/* We ask by GET_REQ for nothing. */
-	return unknown(hdr->ibh_type, done.ibe_cookie, why);
+	return get_done_in(conn, &done, why);
 }
 
 /* -- messages ---------------------------------------------------------------------- */
@@ -569,6 +580,9 @@ void m0_o2ib__paused_retry(struct m0_o2ib__conn *conn)
 			bad(conn, rc, &why);
 		}
 	}
+	rc = m0_o2ib__replies_retry(conn);
+	if (rc != 0)
+		bad(conn, rc, &why);
 	if (!m0_list_is_empty(&conn->ocn_paused) &&
 	    !m0_list_link_is_in(&conn->ocn_pausing))
 		m0_list_add_tail(&m0_o2ib__drv(conn)->odr_paused,

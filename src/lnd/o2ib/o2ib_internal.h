@@ -77,6 +77,11 @@ struct m0_o2ib__xfer {
 	bool                     oxf_is_sink;
 	/** A source that answers a GET_REQ. */
 	bool oxf_is_get;
+	/** Memory that a GET_REQ of ours names. It is handled as a source, whose
+	 * message asks for what the peer writes. */
+	bool oxf_is_fetch;
+	/** A fetch: whose it is. */
+	struct m0_o2ib__peer *oxf_peer;
 	/** The engine has cancelled it. */
 	bool oxf_is_cancelled;
 	/** The message of the engine (source), and that which came in (sink). */
@@ -103,6 +108,8 @@ struct m0_o2ib__xfer {
 	uint32_t            oxf_frag_off;
 	struct m0_o2ib_seg  oxf_segs[M0_O2IB_MAP_SEGS_MAX];
 	struct m0_o2ib_frag oxf_frags[M0_O2IB_FRAGS_MAX];
+	/** A fetch: LNet's header of its GET. */
+	uint8_t oxf_get_hdr[M0_O2IB_LNET_HDR_BYTES];
 };
 
 /** Meanings of ltx_priv[1] of a message of the engine; in ltx_word[0]. */
@@ -117,6 +124,13 @@ enum m0_o2ib__msg_place {
 	M0_O2IB__QUEUED,
 	M0_O2IB__POSTED
 };
+static inline void m0_o2ib__tx_is(struct m0_lnd_tx     *tx,
+				  enum m0_o2ib__tx_kind kind, void *what)
+{
+	tx->ltx_word[0] = kind;
+	tx->ltx_priv[1] = what;
+}
+
 /** A message that leaves. */
 struct m0_o2ib__msg {
 	struct m0_list_link     oms_link;
@@ -128,8 +142,8 @@ struct m0_o2ib__msg {
 	bool oms_has_slot;
 	/** IMMEDIATE. */
 	struct m0_lnd_tx *oms_tx;
-	/** PUT_REQ, PUT_ACK, PUT_DONE, GET_DONE; NULL: the peer's memory is not
-	 * used. */
+	/** PUT_REQ, PUT_ACK, PUT_DONE, GET_REQ, GET_DONE; NULL: the peer's memory
+	 * is not used. */
 	struct m0_o2ib__xfer *oms_xfer;
 	/** PUT_NAK, PUT_DONE, GET_DONE. */
 	uint64_t  oms_cookie;
@@ -143,14 +157,15 @@ struct m0_o2ib__msg {
 /** A message that comes in. */
 struct m0_o2ib__rx {
 	struct m0_lnd_rx orx_rx;
-	/** In ocn_paused or ocn_gets. */
+	/** In ocn_paused, ocn_gets or ocn_replies. */
 	struct m0_list_link   orx_link;
 	struct m0_o2ib__ni   *orx_ni;
 	struct m0_o2ib__conn *orx_conn;
 	struct m0_o2ib_rbuf  *orx_rbuf;
 	uint8_t               orx_type;
 	uint64_t              orx_cookie;
-	/** A GET_REQ: the peer's memory, until its REPLY takes it. */
+	/** A GET_REQ: the peer's memory, until its REPLY takes it. A GET_DONE that
+	 * the engine has put off: our memory. */
 	struct m0_o2ib__xfer *orx_xfer;
 	/** The engine keeps it (a GET). */
 	bool orx_is_kept;
@@ -194,6 +209,8 @@ struct m0_o2ib__conn {
 	struct m0_list ocn_paused;
 	/** GET_REQs that the engine keeps. */
 	struct m0_list ocn_gets;
+	/** GET_DONEs that the engine has put off. */
+	struct m0_list ocn_replies;
 	uint64_t       ocn_cookie;
 	/** Work requests that were staged, and that are known to be completed. */
 	uint64_t ocn_staged_nr;
@@ -219,6 +236,8 @@ struct m0_o2ib__peer {
 	/** Next attempt, and back-off. */
 	m0_time_t ope_retry_at;
 	m0_time_t ope_backoff_ns;
+	/** GETs whose memory the peer may write, or will. */
+	unsigned ope_fetches_nr;
 	/** A connection that was up is gone. */
 	bool ope_is_lost;
 	int  ope_lost_status;
@@ -237,6 +256,7 @@ struct m0_o2ib__ni {
 	/** Kept GETs, and xfers. */
 	unsigned              oni_kept_nr;
 	unsigned              oni_xfers_nr;
+	unsigned              oni_fetches_nr;
 	bool                  oni_is_stopping;
 	m0_time_t             oni_scan_at;
 	struct m0_list        oni_slabs;
@@ -357,6 +377,8 @@ void m0_o2ib__xfer_put(struct m0_o2ib__xfer *xfer);
  * @retval -EAGAIN  it waits in oni_hungry.
  */
 int m0_o2ib__xfer_map(struct m0_o2ib__xfer *xfer, unsigned frags_max);
+/** Likewise, without memory to copy through: it does not wait. */
+int m0_o2ib__xfer_name(struct m0_o2ib__xfer *xfer);
 /** Takes memory to copy through. @retval -EAGAIN  there is none now. */
 int m0_o2ib__xfer_bounce(struct m0_o2ib__xfer *xfer);
 /** A sink has its bytes: they are where the engine wants them. */
@@ -392,6 +414,15 @@ void m0_o2ib__sent(void *user, uint64_t id, int status);
 void m0_o2ib__queues_return(struct m0_o2ib__conn *conn);
 /** The device is done with all that was posted. */
 void m0_o2ib__posted_end(struct m0_o2ib__conn *conn);
+
+/* -- o2ib_fetch.c: answers to our GET_REQs -------------------------------------------- */
+
+/** The peer has written, or has not. */
+int m0_o2ib__fetch_done(struct m0_o2ib__conn *conn, struct m0_o2ib__xfer *xfer,
+			int32_t status, struct m0_o2ib_why *why);
+/** Offers REPLYs that the engine has put off. */
+int  m0_o2ib__replies_retry(struct m0_o2ib__conn *conn);
+void m0_o2ib__replies_drop(struct m0_o2ib__conn *conn);
 
 /* -- o2ib_in.c: messages that arrive --------------------------------------------------- */
 

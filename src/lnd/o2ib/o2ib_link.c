@@ -37,6 +37,7 @@ static struct m0_o2ib__conn *conn_make(struct m0_o2ib__peer    *peer,
 	m0_list_init(&conn->ocn_early);
 	m0_list_init(&conn->ocn_paused);
 	m0_list_init(&conn->ocn_gets);
+	m0_list_init(&conn->ocn_replies);
 	m0_list_add_tail(&peer->ope_conns, &conn->ocn_link);
 	++peer->ope_conns_nr;
 	++ni->oni_conns_nr;
@@ -70,6 +71,7 @@ static void conn_free(struct m0_o2ib__conn *conn)
 	M0_PRE(m0_list_is_empty(&conn->ocn_sinks));
 	M0_PRE(m0_list_is_empty(&conn->ocn_gets));
 	M0_PRE(m0_list_is_empty(&conn->ocn_paused));
+	M0_PRE(m0_list_is_empty(&conn->ocn_replies));
 	m0_list_del(&conn->ocn_link);
 	if (m0_list_link_is_in(&conn->ocn_dirty))
 		m0_list_del(&conn->ocn_dirty);
@@ -376,6 +378,7 @@ void m0_o2ib__conn_break(struct m0_o2ib__conn *conn, int status)
 		conn->ocn_status = status == 0 ? -ECONNRESET : status;
 	m0_o2ib__queues_return(conn);
 	m0_o2ib__paused_drop(conn);
+	m0_o2ib__replies_drop(conn);
 	m0_o2ib__drv(conn)->odr_ops->odo_break(conn->ocn_qp);
 	m0_o2ib__peer_broken(peer, conn);
 	m0_o2ib__rouse(m0_o2ib__drv(conn));

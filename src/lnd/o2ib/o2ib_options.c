@@ -32,6 +32,7 @@ static const struct m0_option options[] = {
 	OPTION(obn_rnr_timer, "min_rnr_timer", "", 0, 31, 1),
 	OPTION(obn_ack_timeout, "ack_timeout", "", 0, 31, 1),
 	OPTION(obn_tos, "tos", "", 0, M0_O2IB_TOS_SYSTEM - 1, 1),
+	OPTION(obn_get_req, "get_req", "", 0, 1, 1),
 	OPTION(obn_bounce_bytes, "bounce_mib", "MiB", 1, 4096, 1 << 20),
 	IGNORED("peercredits_hiw"),
 	IGNORED("concurrent_sends"),

@@ -29,7 +29,8 @@ bool m0_o2ib__is_queueing(const struct m0_o2ib__conn *conn)
 
 static bool is_request(const struct m0_o2ib__msg *msg)
 {
-	return msg->oms_type == M0_O2IB_PUT_REQ;
+	return msg->oms_type == M0_O2IB_PUT_REQ ||
+	       msg->oms_type == M0_O2IB_GET_REQ;
 }
 
 void m0_o2ib__msg_queue(struct m0_o2ib__conn *conn, struct m0_o2ib__msg *msg)
@@ -150,6 +151,9 @@ static size_t msg_bytes(const struct m0_o2ib__msg *msg)
 		       (size_t)msg->oms_tx->ltx_payload.lpy_bytes;
 	case M0_O2IB_PUT_REQ:
 		return M0_O2IB_PUT_REQ_BYTES;
+	case M0_O2IB_GET_REQ:
+		return M0_O2IB_GET_REQ_BYTES +
+		       (size_t)msg->oms_xfer->oxf_segs_nr * M0_O2IB_FRAG_BYTES;
 	case M0_O2IB_PUT_ACK:
 		return M0_O2IB_PUT_ACK_BYTES +
 		       (size_t)msg->oms_xfer->oxf_segs_nr * M0_O2IB_FRAG_BYTES;
@@ -177,17 +181,9 @@ static void immediate_put(const struct m0_o2ib__msg *msg,
 		m0_bufvec_copy_at(&flat, 0, pl->lpy_vec, pl->lpy_offset, nr);
 }
 
-static void ack_put(const struct m0_o2ib__msg *msg,
-		    const struct m0_o2ib_hdr *hdr, uint8_t *buf, size_t bytes)
+/** The memory that a peer may write, by its key. */
+static struct m0_o2ib_desc desc_of(struct m0_o2ib__xfer *xfer)
 {
-	struct m0_o2ib__xfer  *xfer = msg->oms_xfer;
-	struct m0_o2ib_put_ack ack = {
-		.ibk_src_cookie = xfer->oxf_peer_cookie,
-		.ibk_dst_cookie = xfer->oxf_cookie,
-		.ibk_sink = { .ibd_key = xfer->oxf_map.omp_rkey,
-			      .ibd_frags_nr = xfer->oxf_segs_nr,
-			      .ibd_frags = xfer->oxf_frags }
-	};
 	unsigned i;
 
 	M0_PRE(xfer->oxf_is_mapped && xfer->oxf_segs_nr >= 1);
@@ -198,7 +194,32 @@ static void ack_put(const struct m0_o2ib__msg *msg,
 			.ibf_addr = (uintptr_t)xfer->oxf_segs[i].osg_addr +
 				    xfer->oxf_map.omp_shift
 		};
+	return (struct m0_o2ib_desc){ .ibd_key = xfer->oxf_map.omp_rkey,
+				      .ibd_frags_nr = xfer->oxf_segs_nr,
+				      .ibd_frags = xfer->oxf_frags };
+}
+
+static void ack_put(const struct m0_o2ib__msg *msg,
+		    const struct m0_o2ib_hdr *hdr, uint8_t *buf, size_t bytes)
+{
+	struct m0_o2ib_put_ack ack = {
+		.ibk_src_cookie = msg->oms_xfer->oxf_peer_cookie,
+		.ibk_dst_cookie = msg->oms_xfer->oxf_cookie,
+		.ibk_sink = desc_of(msg->oms_xfer)
+	};
+
 	(void)m0_o2ib__put_ack_encode(hdr, &ack, buf, bytes);
+}
+
+static void get_req_put(const struct m0_o2ib__msg *msg,
+			const struct m0_o2ib_hdr *hdr, uint8_t *buf,
+			size_t bytes)
+{
+	struct m0_o2ib_req req = { .ibq_lnet_hdr = msg->oms_xfer->oxf_get_hdr,
+				   .ibq_cookie = msg->oms_xfer->oxf_cookie,
+				   .ibq_sink = desc_of(msg->oms_xfer) };
+
+	(void)m0_o2ib__get_req_encode(hdr, &req, buf, bytes);
 }
 
 static void done_put(const struct m0_o2ib__msg *msg,
@@ -243,6 +264,9 @@ static void msg_encode(struct m0_o2ib__msg *msg, const uint8_t *lnet_hdr,
 				.ibq_lnet_hdr = lnet_hdr,
 				.ibq_cookie = msg->oms_xfer->oxf_cookie },
 			buf, bytes);
+		break;
+	case M0_O2IB_GET_REQ:
+		get_req_put(msg, &hdr, buf, bytes);
 		break;
 	case M0_O2IB_PUT_ACK:
 		ack_put(msg, &hdr, buf, bytes);
@@ -298,7 +322,7 @@ static void msg_left(struct chain *chain, struct m0_o2ib__msg *msg)
 {
 	struct m0_o2ib__conn *conn = chain->och_conn;
 
-	if (msg->oms_type == M0_O2IB_PUT_REQ)
+	if (is_request(msg))
 		request_left(msg);
 	conn->ocn_wants_signal |= wants_signal(msg);
 	if (msg->oms_type == M0_O2IB_PUT_ACK)
@@ -348,7 +372,7 @@ static bool msg_stage(struct chain *chain, struct m0_o2ib__msg *msg)
 
 	if (wr == NULL)
 		return false;
-	if ((msg->oms_tx != NULL || is_request(msg)) &&
+	if ((msg->oms_tx != NULL || msg->oms_type == M0_O2IB_PUT_REQ) &&
 	    !lnet_hdr_get(msg, lnet_hdr))
 		return true;
 	buf = msg_buf(chain, msg, bytes, seg, &is_inline);
@@ -367,6 +391,25 @@ static bool msg_stage(struct chain *chain, struct m0_o2ib__msg *msg)
 				   .owr_segs_nr = 1 };
 	msg_left(chain, msg);
 	return true;
+}
+
+/** A GET_REQ whose memory has more pieces than the peer takes is an IMMEDIATE. */
+static void fetch_fit(struct m0_o2ib__msg *msg)
+{
+	struct m0_o2ib__xfer *xfer = msg->oms_xfer;
+	struct m0_lnd_tx     *tx = xfer->oxf_tx;
+
+	M0_PRE(msg->oms_has_slot && xfer->oxf_req == msg);
+	if (xfer->oxf_segs_nr <= msg->oms_conn->ocn_params.ibp_frags_max)
+		return;
+	m0_o2ib__credits_unreserve(&msg->oms_conn->ocn_credits);
+	msg->oms_has_slot = false;
+	msg->oms_type = M0_O2IB_IMMEDIATE;
+	msg->oms_xfer = NULL;
+	msg->oms_tx = tx;
+	xfer->oxf_tx = NULL;
+	m0_o2ib__xfer_put(xfer);
+	m0_o2ib__tx_is(tx, M0_O2IB__TX_MSG, msg);
 }
 
 /** The writes of a DONE come before it. @return false: not all of them now. */
@@ -454,6 +497,8 @@ void m0_o2ib__conn_flush(struct m0_o2ib__conn *conn)
 		if (msg->oms_xfer != NULL && msg->oms_type != M0_O2IB_PUT_ACK &&
 		    !is_request(msg) && !writes_stage(&chain, msg))
 			break;
+		if (M0_UNLIKELY(msg->oms_type == M0_O2IB_GET_REQ))
+			fetch_fit(msg);
 		if (!msg_stage(&chain, msg))
 			break;
 	}

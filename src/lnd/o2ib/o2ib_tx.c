@@ -2,12 +2,6 @@
 /* Messages of the engine, from ldo_xmit to a queue. */
 #include "lnd/o2ib/o2ib_internal.h"
 
-static void tx_is(struct m0_lnd_tx *tx, enum m0_o2ib__tx_kind kind, void *what)
-{
-	tx->ltx_word[0] = kind;
-	tx->ltx_priv[1] = what;
-}
-
 /* -- sources ----------------------------------------------------------------- */
 
 /** The REPLY to a GET_REQ has its memory. */
@@ -39,7 +33,9 @@ void m0_o2ib__source_ready(struct m0_o2ib__xfer *xfer)
 		get_ready(xfer);
 		return;
 	}
-	msg = m0_o2ib__msg_get(ni->oni_drv, M0_O2IB_PUT_REQ);
+	msg = m0_o2ib__msg_get(ni->oni_drv, xfer->oxf_is_fetch
+						    ? M0_O2IB_GET_REQ
+						    : M0_O2IB_PUT_REQ);
 	peer = msg == NULL
 		       ? NULL
 		       : m0_o2ib__peer_get(
@@ -56,6 +52,15 @@ void m0_o2ib__source_ready(struct m0_o2ib__xfer *xfer)
 	m0_o2ib__peer_send(peer, msg);
 }
 
+/** Until it has left. */
+static m0_time_t tx_deadline(const struct m0_o2ib__ni *ni,
+			     const struct m0_lnd_tx   *tx)
+{
+	return min64u(tx->ltx_deadline,
+		      m0_time_add(m0_o2ib__now(ni->oni_drv),
+				  ni->oni_cfg.obn_timeout_ns));
+}
+
 static void source_begin(struct m0_o2ib__ni *ni, struct m0_o2ib__xfer *xfer,
 			 struct m0_lnd_tx *tx)
 {
@@ -65,10 +70,8 @@ static void source_begin(struct m0_o2ib__ni *ni, struct m0_o2ib__xfer *xfer,
 	M0_PRE(tx->ltx_payload.lpy_bytes > 0);
 	xfer->oxf_tx = tx;
 	xfer->oxf_payload = tx->ltx_payload;
-	xfer->oxf_deadline = min64u(tx->ltx_deadline,
-				    m0_time_add(m0_o2ib__now(ni->oni_drv),
-						ni->oni_cfg.obn_timeout_ns));
-	tx_is(tx, M0_O2IB__TX_XFER, xfer);
+	xfer->oxf_deadline = tx_deadline(ni, tx);
+	m0_o2ib__tx_is(tx, M0_O2IB__TX_XFER, xfer);
 	rc = m0_o2ib__xfer_map(xfer, M0_O2IB_MAP_SEGS_MAX);
 	if (rc == 0)
 		m0_o2ib__source_ready(xfer);
@@ -93,6 +96,72 @@ static void get_answer(struct m0_o2ib__ni *ni, struct m0_lnd_tx *tx,
 				      xfer->oxf_peer_cookie, 0);
 	m0_o2ib__xfer_put(xfer);
 	m0_o2ib__tx_end(tx, 0, M0_LND_OK);
+}
+
+/* -- GETs that name their memory -------------------------------------------------- */
+
+/** Is it for the next hop itself, and of this interface? Stores its header. */
+static bool get_is_near(const struct m0_o2ib__ni *ni, struct m0_lnd_tx *tx,
+			uint8_t hdr[M0_LND_HDR_BYTES_MAX])
+{
+	return ni->oni_ni->ldn_ops->lu_tx_header(tx, false, hdr) ==
+		       M0_O2IB_LNET_HDR_BYTES &&
+	       m0_o2ib__lnet_dest(hdr) == m0_lnet_nid_to4(&tx->ltx_nid) &&
+	       m0_o2ib__lnet_src(hdr) == ni->oni_self.ibs_nid4;
+}
+
+/** A GET keeps its credits of LNet until it is answered. Half of them are for other
+ * messages: REPLYs among them, for which a peer may wait that keeps its own. */
+static bool fetch_may(const struct m0_o2ib__ni   *ni,
+		      const struct m0_o2ib__peer *peer)
+{
+	return peer->ope_fetches_nr < ni->oni_ni->ldn_peer_credits / 2 &&
+	       ni->oni_fetches_nr < ni->oni_ni->ldn_credits / 2;
+}
+
+static struct m0_o2ib__xfer *fetch_get(struct m0_o2ib__ni   *ni,
+				       struct m0_o2ib__peer *peer)
+{
+	struct m0_o2ib__xfer *xfer = m0_o2ib__xfer_get(ni);
+
+	if (xfer == NULL)
+		return NULL;
+	M0_PRE(fetch_may(ni, peer));
+	xfer->oxf_is_fetch = true;
+	xfer->oxf_peer = peer;
+	++peer->ope_fetches_nr;
+	++ni->oni_fetches_nr;
+	return xfer;
+}
+
+/** @return false: the GET is to leave as an IMMEDIATE, and its REPLY finds memory
+ * then. */
+static bool fetch_begin(struct m0_o2ib__ni *ni, struct m0_lnd_tx *tx)
+{
+	const struct m0_lnd_payload *sink = tx->ltx_sink;
+	uint8_t                      hdr[M0_LND_HDR_BYTES_MAX];
+	struct m0_o2ib__peer        *peer;
+	struct m0_o2ib__xfer        *xfer;
+
+	if (sink->lpy_region != 0 ||
+	    sink->lpy_bytes <= M0_O2IB_PAYLOAD_BYTES_MAX ||
+	    !get_is_near(ni, tx, hdr))
+		return false;
+	peer = m0_o2ib__peer_get(ni, m0_lnet_nid_to4(&tx->ltx_nid));
+	xfer = peer != NULL && fetch_may(ni, peer) ? fetch_get(ni, peer) : NULL;
+	if (xfer == NULL)
+		return false;
+	xfer->oxf_payload = *sink;
+	if (m0_o2ib__xfer_name(xfer) != 0) {
+		m0_o2ib__xfer_put(xfer);
+		return false;
+	}
+	memcpy(xfer->oxf_get_hdr, hdr, sizeof xfer->oxf_get_hdr);
+	xfer->oxf_tx = tx;
+	xfer->oxf_deadline = tx_deadline(ni, tx);
+	m0_o2ib__tx_is(tx, M0_O2IB__TX_XFER, xfer);
+	m0_o2ib__source_ready(xfer);
+	return true;
 }
 
 /* -- the calls of the engine -------------------------------------------------- */
@@ -121,10 +190,8 @@ static void small_send(struct m0_o2ib__ni *ni, struct m0_lnd_tx *tx)
 		return;
 	}
 	msg->oms_tx = tx;
-	msg->oms_deadline = min64u(tx->ltx_deadline,
-				   m0_time_add(m0_o2ib__now(ni->oni_drv),
-					       ni->oni_cfg.obn_timeout_ns));
-	tx_is(tx, M0_O2IB__TX_MSG, msg);
+	msg->oms_deadline = tx_deadline(ni, tx);
+	m0_o2ib__tx_is(tx, M0_O2IB__TX_MSG, msg);
 	m0_o2ib__peer_send(peer, msg);
 }
 
@@ -150,7 +217,8 @@ void m0_o2ib__xmit(struct m0_lnd_ni *lnd_ni, struct m0_lnd_tx *tx)
 		m0_o2ib__tx_end(tx, -EAFNOSUPPORT, M0_LND_LOCAL_ERROR);
 	else if (tx->ltx_payload.lpy_bytes > M0_O2IB_PAYLOAD_BYTES_MAX)
 		large_send(ni, tx);
-	else
+	else if (!ni->oni_cfg.obn_get_req || tx->ltx_sink == NULL ||
+		 !fetch_begin(ni, tx))
 		small_send(ni, tx);
 	m0_o2ib__scan_by(ni, tx->ltx_deadline);
 }

@@ -667,7 +667,10 @@ uint64_t m0_o2ib__cookie(const void *bytes)
 enum {
 	/** Places in LNet's header. */
 	DEST_AT = 0,
-	KIND_AT = 24
+	SRC_AT = 8,
+	KIND_AT = 24,
+	WMD_AT = 32,
+	WMD_BYTES = 16
 };
 
 enum m0_o2ib_lnet m0_o2ib__lnet_kind(const uint8_t *lnet_hdr)
@@ -681,4 +684,31 @@ enum m0_o2ib_lnet m0_o2ib__lnet_kind(const uint8_t *lnet_hdr)
 uint64_t m0_o2ib__lnet_dest(const uint8_t *lnet_hdr)
 {
 	return m0_o2ib__cookie(lnet_hdr + DEST_AT);
+}
+
+uint64_t m0_o2ib__lnet_src(const uint8_t *lnet_hdr)
+{
+	return m0_o2ib__cookie(lnet_hdr + SRC_AT);
+}
+
+void m0_o2ib__lnet_reply(const uint8_t get[M0_O2IB_LNET_HDR_BYTES],
+			 uint32_t bytes, uint8_t ret[M0_O2IB_LNET_HDR_BYTES])
+{
+	struct m0_cursor from;
+	struct m0_cursor to;
+	uint64_t         dest;
+	uint32_t         dest_pid;
+
+	m0_cursor_init_const(&from, get, M0_O2IB_LNET_HDR_BYTES);
+	m0_cursor_init(&to, ret, M0_O2IB_LNET_HDR_BYTES);
+	memset(ret, 0, M0_O2IB_LNET_HDR_BYTES);
+	dest = m0_cursor_get_le64(&from);
+	m0_cursor_put_le64(&to, m0_cursor_get_le64(&from));
+	m0_cursor_put_le64(&to, dest);
+	dest_pid = m0_cursor_get_le32(&from);
+	m0_cursor_put_le32(&to, m0_cursor_get_le32(&from));
+	m0_cursor_put_le32(&to, dest_pid);
+	m0_cursor_put_le32(&to, M0_O2IB_LNET_REPLY);
+	m0_cursor_put_le32(&to, bytes);
+	memcpy(ret + WMD_AT, get + WMD_AT, WMD_BYTES);
 }

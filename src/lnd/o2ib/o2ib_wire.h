@@ -278,8 +278,13 @@ enum m0_o2ib_lnet {
 };
 /** The kind that the LNet header of a message names; any number. */
 enum m0_o2ib_lnet m0_o2ib__lnet_kind(const uint8_t *lnet_hdr);
-/** The NID of the target. */
+/** The NIDs of the target and of the source. */
 uint64_t m0_o2ib__lnet_dest(const uint8_t *lnet_hdr);
+uint64_t m0_o2ib__lnet_src(const uint8_t *lnet_hdr);
+/** Makes the header of the REPLY of `bytes` bytes that a GET_DONE stands for, from
+ * that of the GET. */
+void m0_o2ib__lnet_reply(const uint8_t get[M0_O2IB_LNET_HDR_BYTES],
+			 uint32_t bytes, uint8_t ret[M0_O2IB_LNET_HDR_BYTES]);
 
 /**
  * The checksum of bytes, before that of 0 is replaced by 1. Kernels add bytes

@@ -34,6 +34,12 @@ void m0_o2ib__xfer_put(struct m0_o2ib__xfer *xfer)
 		ni->oni_drv->odr_ops->odo_unmap(&ni->oni_port, &xfer->oxf_map);
 	if (xfer->oxf_bounce != NULL)
 		m0_o2ib__bounce_put(ni, xfer->oxf_bounce, xfer->oxf_is_sink);
+	if (xfer->oxf_is_fetch) {
+		M0_PRE(xfer->oxf_peer->ope_fetches_nr > 0);
+		M0_PRE(ni->oni_fetches_nr > 0);
+		--xfer->oxf_peer->ope_fetches_nr;
+		--ni->oni_fetches_nr;
+	}
 	--ni->oni_xfers_nr;
 	m0_list_add(&ni->oni_drv->odr_free_xfers, &xfer->oxf_link);
 }
@@ -80,7 +86,8 @@ static int keys_get(struct m0_o2ib__xfer *xfer)
 
 	rc = ni->oni_drv->odr_ops->odo_map(
 		&ni->oni_port, xfer->oxf_segs, xfer->oxf_segs_nr,
-		xfer->oxf_is_sink ? M0_O2IB_MAP_SINK : M0_O2IB_MAP_SOURCE,
+		xfer->oxf_is_sink || xfer->oxf_is_fetch ? M0_O2IB_MAP_SINK
+							: M0_O2IB_MAP_SOURCE,
 		&xfer->oxf_map);
 	xfer->oxf_is_mapped = rc == 0;
 	return rc;
@@ -114,6 +121,13 @@ int m0_o2ib__xfer_bounce(struct m0_o2ib__xfer *xfer)
 	if (!xfer->oxf_is_sink)
 		payload_copy(xfer, bounce->obb_mem.ome_addr, false);
 	return keys_get(xfer);
+}
+
+int m0_o2ib__xfer_name(struct m0_o2ib__xfer *xfer)
+{
+	M0_PRE(xfer->oxf_payload.lpy_bytes > 0 && !xfer->oxf_is_mapped);
+	xfer->oxf_state = M0_O2IB__READY;
+	return segs_list(xfer) ? keys_get(xfer) : -EMSGSIZE;
 }
 
 int m0_o2ib__xfer_map(struct m0_o2ib__xfer *xfer, unsigned frags_max)

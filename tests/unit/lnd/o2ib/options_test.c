@@ -34,6 +34,10 @@ static void options_are_taken(void **state)
 	assert_int_equal(cfg.obn_ack_timeout, 16);
 	assert_int_equal(cfg.obn_service, 988);
 	assert_int_equal(cfg.obn_retry_nr, 5);
+	/* T4. */
+	assert_int_equal(cfg.obn_get_req, 0);
+	assert_int_equal(read_text("get_req=1"), 0);
+	assert_int_equal(cfg.obn_get_req, 1);
 }
 
 /* Options of Lustre's driver that mean nothing here are no mistake. */
