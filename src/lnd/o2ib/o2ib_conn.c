@@ -170,6 +170,41 @@ static int lower(uint16_t *asked, uint16_t suggested)
 	return 0;
 }
 
+/** Says what does not fit, with both values. Races and stale stamps are no mismatch. */
+static void reject_say(const struct m0_o2ib_peer   *peer,
+		       const struct m0_o2ib_reject *rej,
+		       struct m0_o2ib_why          *why)
+{
+	const struct m0_o2ib_params *limits = &rej->ibr_limits;
+
+	if (rej->ibr_general || rej->ibr_version != M0_O2IB_VERSION)
+		(void)m0_o2ib__refuse(
+			why, M0_O2IB_FIELD_VERSION,
+			"it speaks version %#x, and we version %#x",
+			rej->ibr_version, M0_O2IB_VERSION);
+	else if (rej->ibr_reason == M0_O2IB_MSG_QUEUE_SIZE)
+		(void)m0_o2ib__refuse(
+			why, M0_O2IB_FIELD_QUEUE_DEPTH,
+			"peer credits: its queue depth is %u, ours %u",
+			limits->ibp_queue_depth, peer->ibo_ask.ibp_queue_depth);
+	else if (rej->ibr_reason == M0_O2IB_RDMA_FRAGS)
+		(void)m0_o2ib__refuse(
+			why, M0_O2IB_FIELD_FRAGS_MAX,
+			"it takes %u fragments of memory, and we ask for %u",
+			limits->ibp_frags_max, peer->ibo_ask.ibp_frags_max);
+	else if (limits->ibp_msg_bytes_max != 0 &&
+		 limits->ibp_msg_bytes_max != M0_O2IB_MSG_BYTES_MAX)
+		(void)m0_o2ib__refuse(
+			why, M0_O2IB_FIELD_MSG_BYTES,
+			"its messages have at most %u bytes, ours %u",
+			limits->ibp_msg_bytes_max, M0_O2IB_MSG_BYTES_MAX);
+	else if (rej->ibr_reason != M0_O2IB_CONN_RACE &&
+		 rej->ibr_reason != M0_O2IB_CONN_STALE)
+		(void)m0_o2ib__refuse(why, M0_O2IB_FIELD_TYPE,
+				      "it refuses, for reason %u",
+				      rej->ibr_reason);
+}
+
 /** Decides what follows a rejection. */
 static int reject_act(struct m0_o2ib_peer         *peer,
 		      const struct m0_o2ib_reject *rej)
@@ -215,6 +250,7 @@ int m0_o2ib__conn_rejected(struct m0_o2ib_peer *peer, const void *bytes,
 			    ? M0_O2IB_AGAIN_NS
 			    : 0;
 	M0_POST(peer_invariant(peer));
+	reject_say(peer, &rej, why);
 	return reject_act(peer, &rej);
 }
 

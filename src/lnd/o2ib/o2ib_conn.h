@@ -72,6 +72,8 @@ int m0_o2ib__conn_accepted(const struct m0_o2ib_self *self,
  * The request was rejected. Pre: ASKED. Post: IDLE.
  * @param delay_ns  before the next request, if 0 is returned. After a race, the
  *                  peer's own connection makes it superfluous.
+ * @param why       filled in if something of ours does not fit, also if 0 is
+ *                  returned because a smaller value is asked for next.
  * @retval -ECONNREFUSED     give up.
  * @retval -EPROTONOSUPPORT  likewise: the peer speaks other versions.
  * @retval -EPROTO           likewise: no rejection.

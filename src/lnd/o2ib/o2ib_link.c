@@ -161,6 +161,18 @@ static void conn_dead(struct m0_o2ib__conn *conn)
 	m0_o2ib__rouse(drv);
 }
 
+/** Says what does not fit: for whoever waits for the connection, as a ping. */
+static void mismatch_log(const struct m0_o2ib__peer *peer,
+			 const struct m0_o2ib_why   *why)
+{
+	char nid[M0_LNET_NIDSTR_SIZE];
+
+	if (why->ibw_field != M0_O2IB_FIELD_NONE)
+		m0_log(M0_LOG_WARN, "o2ib: %s has rejected a connection: %s",
+		       m0_lnet_nid_print(&peer->ope_nid, nid, sizeof nid),
+		       why->ibw_text);
+}
+
 static void refused(void *user, const void *bytes, size_t nr)
 {
 	struct m0_o2ib__conn *conn = user;
@@ -170,6 +182,7 @@ static void refused(void *user, const void *bytes, size_t nr)
 	int                   rc;
 
 	rc = m0_o2ib__conn_rejected(&peer->ope_wire, bytes, nr, &delay, &why);
+	mismatch_log(peer, &why);
 	conn_dead(conn);
 	m0_o2ib__peer_asked(peer, rc == 0, delay, rc);
 }

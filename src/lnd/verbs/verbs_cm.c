@@ -97,6 +97,7 @@ static void refused(struct m0_verbs_qp *qp, const struct event *event)
 		failed(qp, -ESTALE);
 		break;
 	default:
+		m0_verbs__way_log(qp, event->vev_status);
 		failed(qp, -ECONNREFUSED);
 		break;
 	}
@@ -149,6 +150,8 @@ static void qp_event(struct m0_verbs_qp *qp, const struct event *event)
 	case RDMA_CM_EVENT_ADDR_ERROR:
 	case RDMA_CM_EVENT_ROUTE_ERROR:
 	case RDMA_CM_EVENT_UNREACHABLE:
+		if (event->vev_type == RDMA_CM_EVENT_UNREACHABLE)
+			m0_verbs__way_log(qp, 0);
 		failed(qp, event_errno(event, -EHOSTUNREACH));
 		break;
 	case RDMA_CM_EVENT_CONNECT_ERROR:

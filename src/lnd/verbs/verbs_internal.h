@@ -4,7 +4,8 @@
  *
  * verbs.c the table, and the passes; verbs_cm.c connection events; verbs_hca.c
  * devices, their completions and events; verbs_mem.c registrations; verbs_port.c
- * addresses of ours; verbs_qp.c connections, verbs_post.c what they carry.
+ * addresses of ours; verbs_qp.c connections, verbs_post.c what they carry; verbs_way.c
+ * why there is none.
  *
  * A connection ends in steps. Its QP is destroyed, so that the device uses none of
  * our memory through it; then all completions that were in the queue at that time
@@ -285,6 +286,24 @@ void m0_verbs__qp_part(struct m0_verbs_qp *qp, int status);
 void m0_verbs__qps_end(struct m0_verbs_dev *dev, m0_time_t now);
 /** Frees it at once. */
 void m0_verbs__qp_free(struct m0_verbs_qp *qp);
+
+/* -- verbs_way.c ------------------------------------------------------------ */
+
+/** The way to a peer, when it turned out to be none. */
+struct m0_verbs_way {
+	union ibv_gid vwy_src;
+	union ibv_gid vwy_dst;
+	/** Codes of enum ibv_mtu; 0: unknown. */
+	uint8_t vwy_path_mtu;
+	uint8_t vwy_port_mtu;
+	/** Of the peer's rejection, by the InfiniBand architecture; 0: nobody has
+	 * answered. */
+	int vwy_reason;
+};
+/** Says what does not fit, by value. @return false: it is another reason. */
+bool m0_verbs__way_why(const struct m0_verbs_way *way, char *why);
+/** Logs it. */
+void m0_verbs__way_log(const struct m0_verbs_qp *qp, int reason);
 
 /* -- verbs_post.c ----------------------------------------------------------- */
 

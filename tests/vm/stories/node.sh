@@ -24,6 +24,20 @@ done
 kill $node
 wait $node || :
 cat /tmp/server
+# A mismatch is named by value, and a smaller value is agreed on.
+colibri node --net 'o2ib(192.168.50.1) peer_credits=4' --ctl none >/tmp/server 2>&1 &
+node=$!
+try=0
+until colibri ping --net 'o2ib(192.168.50.2)' 192.168.50.1@o2ib 2>/tmp/said; do
+    cat /tmp/server /tmp/said
+    [ $try -lt 20 ]
+    try=$((try + 1))
+    sleep 1
+done
+cat /tmp/said
+grep 'peer credits: its queue depth is 4, ours 8' /tmp/said
+kill $node
+wait $node || :
 
 colibri perf --transport lnet --net 'o2ib(192.168.50.1)' --peer-net 'o2ib(192.168.50.2)' \
     --test latency,put,get --size 64,64K --time 0.5

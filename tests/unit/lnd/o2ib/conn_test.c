@@ -286,6 +286,52 @@ static void rejection_with_values_is_followed(void **state)
 	assert_int_equal(bytes[50], 32);
 }
 
+/* What does not fit is named with both values, also if a smaller one is asked for next. */
+static void mismatch_is_named(void **state)
+{
+	static const struct {
+		uint8_t     reason;
+		uint16_t    depth;
+		uint16_t    frags;
+		const char *text;
+	} rows[] = {
+		{ M0_O2IB_MSG_QUEUE_SIZE, 4, 257,
+		  "peer credits: its queue depth is 4, ours 8" },
+		{ M0_O2IB_RDMA_FRAGS, 8, 32,
+		  "it takes 32 fragments of memory, and we ask for 256" },
+		{ M0_O2IB_NO_RESOURCES, 8, 256, "it refuses, for reason 2" },
+		{ M0_O2IB_EARLY, 0, 0, "it refuses, for reason 9" },
+		{ M0_O2IB_CONN_RACE, 8, 256, "" },
+		{ M0_O2IB_CONN_STALE, 8, 256, "" },
+	};
+	struct m0_o2ib_reject rej = { .ibr_reason = M0_O2IB_FATAL,
+				      .ibr_version = M0_O2IB_VERSION,
+				      .ibr_limits = { 8, 256, 2048 } };
+	uint8_t               buf[M0_O2IB_REJECT_BYTES];
+	unsigned              i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(rows); ++i) {
+		memset(&why, 0, sizeof why);
+		(void)a_rejected(rows[i].reason, rows[i].depth, rows[i].frags);
+		assert_string_equal(why.ibw_text, rows[i].text);
+	}
+	m0_o2ib__conn_ask(&self_a, &peer_b, bytes);
+	(void)m0_o2ib__reject_encode(&rej, buf);
+	assert_int_equal(m0_o2ib__conn_rejected(&peer_b, buf, sizeof buf,
+						&delay_ns, &why),
+			 -ECONNREFUSED);
+	assert_string_equal(why.ibw_text,
+			    "its messages have at most 2048 bytes, ours 4096");
+	m0_o2ib__conn_ask(&self_a, &peer_b, bytes);
+	buf[4] = M0_O2IB_VERSION_OLD;
+	assert_int_equal(m0_o2ib__conn_rejected(&peer_b, buf, sizeof buf,
+						&delay_ns, &why),
+			 -EPROTONOSUPPORT);
+	assert_string_equal(why.ibw_text,
+			    "it speaks version 0x11, and we version 0x12");
+}
+
 static void rejection_by_reason(void **state)
 {
 	static const struct {
@@ -403,6 +449,7 @@ int main(void)
 		CASE(request_malformed_or_for_another_is_fatal),
 		CASE(acceptance_that_does_not_fit_is_refused),
 		CASE(rejection_with_values_is_followed),
+		CASE(mismatch_is_named),
 		CASE(rejection_by_reason),
 		CASE(rejection_of_another_version_ends_it),
 		CASE(rejections_without_end_are_slow),

@@ -57,8 +57,7 @@ static void get_req_is_heard(m0_bcount_t bytes)
 static void done_say(int32_t status)
 {
 	rig.rg_wanted = status > 0 ? (m0_bcount_t)status : 0;
-	assert_true(
-		say_done(M0_O2IB_GET_DONE, got.om_req.ibq_cookie, status));
+	assert_true(say_done(M0_O2IB_GET_DONE, got.om_req.ibq_cookie, status));
 }
 
 /* T4: without the option, a GET is an IMMEDIATE whatever its size, so that the peer asks for
@@ -156,9 +155,9 @@ static void a_lying_peer_is_left(void **state)
 			&rig, qp, buf,
 			m0_o2ib__done_encode(
 				&h,
-				&(struct m0_o2ib_done){
-					got.om_req.ibq_cookie + lies[i].cookie,
-					lies[i].status },
+				&(struct m0_o2ib_done){ got.om_req.ibq_cookie +
+								lies[i].cookie,
+							lies[i].status },
 				lies[i].type == M0_O2IB_PUT_NAK ? 0
 								: UINT32_MAX,
 				buf, sizeof buf)));
@@ -307,11 +306,11 @@ static void many_pieces_are_immediate(void **state)
 	(void)state;
 	rig_over(&rig, qp);
 	h.ibh_dst_stamp = 0;
-	qp = rig_request(
-		&rig, buf,
-		m0_o2ib__conn_encode(
-			&h, &(struct m0_o2ib_params){ RIG_DEPTH, 1, 4096 }, buf,
-			sizeof buf));
+	qp = rig_request(&rig, buf,
+			 m0_o2ib__conn_encode(
+				 &h,
+				 &(struct m0_o2ib_params){ RIG_DEPTH, 1, 4096 },
+				 buf, sizeof buf));
 	assert_non_null(qp);
 	rig_up(&rig, qp, NULL, 0);
 	get = rig_get_make(&rig, PEER, get_hdr(PEER, US), LARGE);

@@ -84,12 +84,42 @@ static void memory_says_the_limit(void **state)
 	assert_int_equal(setrlimit(RLIMIT_MEMLOCK, &before), 0);
 }
 
+/* T20, T21: a mismatch of GID or MTU is named with both values. */
+static void way_says_what_does_not_fit(void **state)
+{
+	struct m0_verbs_way way = { .vwy_path_mtu = IBV_MTU_4096,
+				    .vwy_port_mtu = IBV_MTU_1024 };
+	static const int    gids[] = { 12, 18 };
+	unsigned            i;
+
+	(void)state;
+	memcpy(way.vwy_src.raw, "\0\0\0\0\0\0\0\0\0\0\xff\xff\x0a\0\0\1", 16);
+	memcpy(way.vwy_dst.raw, "\0\0\0\0\0\0\0\0\0\0\xff\xff\x0a\0\0\2", 16);
+	assert_true(m0_verbs__way_why(&way, why));
+	assert_says("nobody answers at the GID ::ffff:10.0.0.2");
+	assert_says("ours is ::ffff:10.0.0.1");
+	assert_says("RoCE");
+	for (i = 0; i < ARRAY_SIZE(gids); ++i) {
+		way.vwy_reason = gids[i];
+		assert_true(m0_verbs__way_why(&way, why));
+		assert_says("does not have the GID ::ffff:10.0.0.2");
+	}
+	way.vwy_reason = 26;
+	assert_true(m0_verbs__way_why(&way, why));
+	assert_says("MTU of the path, 4096");
+	assert_says("our port is 1024");
+	/* A time-out of the manager has reasons of its own. */
+	way.vwy_reason = 4;
+	assert_false(m0_verbs__way_why(&way, why));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(channel_says_what_is_missing),
 		cmocka_unit_test(port_says_what_is_wrong),
 		cmocka_unit_test(memory_says_the_limit),
+		cmocka_unit_test(way_says_what_does_not_fit),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
