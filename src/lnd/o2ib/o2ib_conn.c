@@ -180,7 +180,7 @@ static void reject_say(const struct m0_o2ib_peer   *peer,
 	if (rej->ibr_general || rej->ibr_version != M0_O2IB_VERSION)
 		(void)m0_o2ib__refuse(
 			why, M0_O2IB_FIELD_VERSION,
-			"it speaks version %#x, and we version %#x",
+			"the peer speaks version %#x, and we version %#x",
 			rej->ibr_version, M0_O2IB_VERSION);
 	else if (rej->ibr_reason == M0_O2IB_MSG_QUEUE_SIZE)
 		(void)m0_o2ib__refuse(
@@ -190,7 +190,7 @@ static void reject_say(const struct m0_o2ib_peer   *peer,
 	else if (rej->ibr_reason == M0_O2IB_RDMA_FRAGS)
 		(void)m0_o2ib__refuse(
 			why, M0_O2IB_FIELD_FRAGS_MAX,
-			"it takes %u fragments of memory, and we ask for %u",
+			"the peer takes %u fragments of memory, and we ask for %u",
 			limits->ibp_frags_max, peer->ibo_ask.ibp_frags_max);
 	else if (limits->ibp_msg_bytes_max != 0 &&
 		 limits->ibp_msg_bytes_max != M0_O2IB_MSG_BYTES_MAX)
@@ -201,7 +201,7 @@ static void reject_say(const struct m0_o2ib_peer   *peer,
 	else if (rej->ibr_reason != M0_O2IB_CONN_RACE &&
 		 rej->ibr_reason != M0_O2IB_CONN_STALE)
 		(void)m0_o2ib__refuse(why, M0_O2IB_FIELD_TYPE,
-				      "it refuses, for reason %u",
+				      "the peer refuses, for reason %u",
 				      rej->ibr_reason);
 }
 

@@ -296,8 +296,8 @@ struct m0_verbs_way {
 	/** Codes of enum ibv_mtu; 0: unknown. */
 	uint8_t vwy_path_mtu;
 	uint8_t vwy_port_mtu;
-	/** Of the peer's rejection, by the InfiniBand architecture; 0: nobody has
-	 * answered. */
+	/** Reason of the peer's rejection, by the InfiniBand architecture; 0: nobody
+	 * has answered. */
 	int vwy_reason;
 };
 /** Says what does not fit, by value. @return false: it is another reason. */

@@ -28,22 +28,24 @@ bool m0_verbs__way_why(const struct m0_verbs_way *way, char *why)
 	(void)inet_ntop(AF_INET6, &way->vwy_src, ours, sizeof ours);
 	(void)inet_ntop(AF_INET6, &way->vwy_dst, theirs, sizeof theirs);
 	if (way->vwy_reason == REASON_MTU)
-		(void)snprintf(why, M0_LND_WHY_BYTES,
-			       "the peer does not take the MTU of the path, %u; "
-			       "that of our port is %u, and all ports and "
-			       "switches between must have it",
-			       mtu_bytes(way->vwy_path_mtu),
-			       mtu_bytes(way->vwy_port_mtu));
+		(void)snprintf(
+			why, M0_LND_WHY_BYTES,
+			"the peer does not take the MTU of the path, %u; "
+			"that of our port is %u, and all ports and "
+			"switches between must have it",
+			mtu_bytes(way->vwy_path_mtu),
+			mtu_bytes(way->vwy_port_mtu));
 	else if (M0_IN(way->vwy_reason, (REASON_GID, REASON_ALT_GID)))
 		(void)snprintf(why, M0_LND_WHY_BYTES,
 			       "the peer does not have the GID %s; ours is %s",
 			       theirs, ours);
 	else if (way->vwy_reason == 0)
-		(void)snprintf(why, M0_LND_WHY_BYTES,
-			       "nobody answers at the GID %s; ours is %s, and "
-			       "both must have the same version of RoCE, or one "
-			       "fabric of InfiniBand",
-			       theirs, ours);
+		(void)snprintf(
+			why, M0_LND_WHY_BYTES,
+			"nobody answers at the GID %s; ours is %s, and "
+			"both must have the same version of RoCE, or one "
+			"fabric of InfiniBand",
+			theirs, ours);
 	else
 		return false;
 	return true;
@@ -51,11 +53,11 @@ bool m0_verbs__way_why(const struct m0_verbs_way *way, char *why)
 
 void m0_verbs__way_log(const struct m0_verbs_qp *qp, int reason)
 {
-	const struct rdma_cm_id *id = qp->vqp_id;
-	struct m0_verbs_way      way = { .vwy_reason = reason };
-	struct ibv_port_attr     attr;
-	char                     why[M0_LND_WHY_BYTES];
-	char                     to[INET_ADDRSTRLEN] = "";
+	const struct rdma_cm_id  *id = qp->vqp_id;
+	struct m0_verbs_way       way = { .vwy_reason = reason };
+	struct ibv_port_attr      attr;
+	char                      why[M0_LND_WHY_BYTES];
+	char                      to[INET_ADDRSTRLEN] = "";
 	const struct sockaddr_in *addr;
 
 	if (id == NULL)

@@ -286,7 +286,7 @@ static void rejection_with_values_is_followed(void **state)
 	assert_int_equal(bytes[50], 32);
 }
 
-/* What does not fit is named with both values, also if a smaller one is asked for next. */
+/* A mismatch is named with both values, also if a smaller one is asked for next. */
 static void mismatch_is_named(void **state)
 {
 	static const struct {
@@ -298,9 +298,10 @@ static void mismatch_is_named(void **state)
 		{ M0_O2IB_MSG_QUEUE_SIZE, 4, 257,
 		  "peer credits: its queue depth is 4, ours 8" },
 		{ M0_O2IB_RDMA_FRAGS, 8, 32,
-		  "it takes 32 fragments of memory, and we ask for 256" },
-		{ M0_O2IB_NO_RESOURCES, 8, 256, "it refuses, for reason 2" },
-		{ M0_O2IB_EARLY, 0, 0, "it refuses, for reason 9" },
+		  "the peer takes 32 fragments of memory, and we ask for 256" },
+		{ M0_O2IB_NO_RESOURCES, 8, 256,
+		  "the peer refuses, for reason 2" },
+		{ M0_O2IB_EARLY, 0, 0, "the peer refuses, for reason 9" },
 		{ M0_O2IB_CONN_RACE, 8, 256, "" },
 		{ M0_O2IB_CONN_STALE, 8, 256, "" },
 	};
@@ -328,8 +329,9 @@ static void mismatch_is_named(void **state)
 	assert_int_equal(m0_o2ib__conn_rejected(&peer_b, buf, sizeof buf,
 						&delay_ns, &why),
 			 -EPROTONOSUPPORT);
-	assert_string_equal(why.ibw_text,
-			    "it speaks version 0x11, and we version 0x12");
+	assert_string_equal(
+		why.ibw_text,
+		"the peer speaks version 0x11, and we version 0x12");
 }
 
 static void rejection_by_reason(void **state)
