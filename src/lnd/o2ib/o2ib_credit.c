@@ -112,21 +112,28 @@ int m0_o2ib__credits_receive(struct m0_o2ib_credits   *cr,
 			     const struct m0_o2ib_hdr *hdr,
 			     struct m0_o2ib_why       *why)
 {
-	const char *name = m0_o2ib__type_name(hdr->ibh_type);
-
-	M0_PRE(credits_invariant(cr));
+	M0_PRE_EX(credits_invariant(cr));
+	/* Most messages. */
+	if (hdr->ibh_type == M0_O2IB_IMMEDIATE && hdr->ibh_credits == 0 &&
+	    cr->ibc_theirs > 0) {
+		--cr->ibc_theirs;
+		return 0;
+	}
 	if (cr->ibc_ours + hdr->ibh_credits > cr->ibc_depth)
 		return m0_o2ib__refuse(why, M0_O2IB_FIELD_CREDITS,
 				       "%s: %u credits returned, %u of %u here",
-				       name, hdr->ibh_credits, cr->ibc_ours,
+				       m0_o2ib__type_name(hdr->ibh_type),
+				       hdr->ibh_credits, cr->ibc_ours,
 				       cr->ibc_depth);
 	if (takes_credit(hdr->ibh_type) && cr->ibc_theirs == 0)
 		return m0_o2ib__refuse(why, M0_O2IB_FIELD_CREDITS,
-				       "%s: sent without a credit", name);
+				       "%s: sent without a credit",
+				       m0_o2ib__type_name(hdr->ibh_type));
 	if ((is_answer(hdr->ibh_type) && cr->ibc_asked == 0) ||
 	    (hdr->ibh_type == M0_O2IB_PUT_DONE && cr->ibc_puts == 0))
 		return m0_o2ib__refuse(why, M0_O2IB_FIELD_TYPE,
-				       "%s: answers nothing", name);
+				       "%s: answers nothing",
+				       m0_o2ib__type_name(hdr->ibh_type));
 	cr->ibc_ours = (uint16_t)(cr->ibc_ours + hdr->ibh_credits);
 	if (takes_credit(hdr->ibh_type))
 		--cr->ibc_theirs;
@@ -140,6 +147,12 @@ int m0_o2ib__credits_receive(struct m0_o2ib_credits   *cr,
 void m0_o2ib__credits_repost(struct m0_o2ib_credits *cr, uint8_t type,
 			     bool acked)
 {
+	if (M0_LIKELY(type == M0_O2IB_IMMEDIATE && !acked)) {
+		++cr->ibc_outstanding;
+		M0_POST(cr->ibc_theirs + cr->ibc_outstanding + cr->ibc_puts <=
+			cr->ibc_depth);
+		return;
+	}
 	M0_PRE(ergo(acked, type == M0_O2IB_PUT_REQ));
 	if (is_answer(type))
 		++cr->ibc_reserved;

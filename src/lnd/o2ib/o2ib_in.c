@@ -28,7 +28,8 @@ static void rx_done(struct m0_o2ib__rx *rx, int status,
 /** The engine has taken a GET, or not. */
 static void rx_keep(struct m0_o2ib__rx *rx)
 {
-	M0_PRE(rx->orx_rbuf == NULL && !rx->orx_is_kept);
+	M0_PRE_EX(rx->orx_rbuf == NULL);
+	M0_PRE_EX(!rx->orx_is_kept);
 	rx->orx_is_kept = rx->orx_rx.lr_kept;
 	if (rx->orx_is_kept)
 		++rx->orx_ni->oni_kept_nr;
@@ -119,12 +120,11 @@ static void sink_begin(struct m0_o2ib__rx *rx)
 
 /* -- requests of peers ----------------------------------------------------------- */
 
-/** A request, decoded. */
+/** A request for RDMA, decoded. */
 struct incoming {
-	const uint8_t           *oin_lnet_hdr;
-	struct m0_o2ib_immediate oin_imm;
-	struct m0_o2ib_req       oin_req;
-	struct m0_o2ib__xfer    *oin_xfer;
+	const uint8_t        *oin_lnet_hdr;
+	struct m0_o2ib_req    oin_req;
+	struct m0_o2ib__xfer *oin_xfer;
 };
 
 /** Copies the payload of an IMMEDIATE. */
@@ -132,13 +132,17 @@ static void payload_take(struct m0_o2ib__rx             *rx,
 			 const struct m0_o2ib_immediate *imm)
 {
 	const struct m0_lnd_payload *pl = &rx->orx_rx.lr_payload;
+	const struct m0_bufvec      *vec = pl->lpy_vec;
 	m0_bcount_t                  nr = pl->lpy_bytes;
 	void                        *from = (void *)imm->ibm_payload;
 	struct m0_bufvec             flat = M0_BUFVEC_INIT_BUF(&from, &nr);
 
 	if (nr == 0 || rx->orx_rx.lr_cancelled)
 		return;
-	m0_bufvec_copy_at(pl->lpy_vec, pl->lpy_offset, &flat, 0, nr);
+	if (M0_LIKELY(pl->lpy_offset + nr <= vec->ov_vec.v_count[0]))
+		memcpy((char *)vec->ov_buf[0] + pl->lpy_offset, from, nr);
+	else
+		m0_bufvec_copy_at(vec, pl->lpy_offset, &flat, 0, nr);
 	rx->orx_ni->oni_info.ldi_copied_bytes += nr;
 }
 
@@ -150,6 +154,7 @@ static void immediate_in(struct m0_o2ib__rx             *rx,
 	m0_bcount_t           all = rx->orx_rx.lr_payload.lpy_bytes +
 			  rx->orx_rx.lr_discard_bytes;
 
+	M0_PRE_EX(rbuf != NULL && rx->orx_type == M0_O2IB_IMMEDIATE);
 	rx->orx_rbuf = NULL;
 	if (all > imm->ibm_payload_bytes) {
 		++conn->ocn_ni->oni_info.ldi_bad_peers_nr;
@@ -234,8 +239,7 @@ static int kind_check(uint8_t type, const uint8_t *lnet_hdr,
 {
 	enum m0_o2ib_lnet kind = m0_o2ib__lnet_kind(lnet_hdr);
 
-	if (type == M0_O2IB_IMMEDIATE ||
-	    (type == M0_O2IB_GET_REQ && kind == M0_O2IB_LNET_GET) ||
+	if ((type == M0_O2IB_GET_REQ && kind == M0_O2IB_LNET_GET) ||
 	    (type == M0_O2IB_PUT_REQ &&
 	     (kind == M0_O2IB_LNET_PUT || kind == M0_O2IB_LNET_REPLY)))
 		return 0;
@@ -251,37 +255,49 @@ static int decode(const struct m0_o2ib__rx *rx, const struct m0_o2ib_hdr *hdr,
 	int            rc;
 
 	*in = (struct incoming){};
-	if (rx->orx_type == M0_O2IB_IMMEDIATE) {
-		rc = m0_o2ib__immediate_decode(hdr, bytes, &in->oin_imm, why);
-		in->oin_lnet_hdr = in->oin_imm.ibm_lnet_hdr;
-	} else {
-		rc = rx->orx_type == M0_O2IB_PUT_REQ
-			     ? m0_o2ib__put_req_decode(hdr, bytes, &in->oin_req,
-						       why)
-			     : get_req_decode(rx, hdr, in, why);
-		in->oin_lnet_hdr = in->oin_req.ibq_lnet_hdr;
-	}
+	rc = rx->orx_type == M0_O2IB_PUT_REQ
+		     ? m0_o2ib__put_req_decode(hdr, bytes, &in->oin_req, why)
+		     : get_req_decode(rx, hdr, in, why);
 	if (rc != 0)
 		return rc;
+	in->oin_lnet_hdr = in->oin_req.ibq_lnet_hdr;
 	rc = kind_check(rx->orx_type, in->oin_lnet_hdr, why);
 	if (rc != 0 && in->oin_xfer != NULL)
 		m0_o2ib__xfer_put(in->oin_xfer);
 	return rc;
 }
 
+/** Most messages are small: in few steps. */
+static int immediate_offer(struct m0_o2ib__rx       *rx,
+			   const struct m0_o2ib_hdr *hdr,
+			   struct m0_o2ib_why       *why)
+{
+	struct m0_lnd_ni        *lnd_ni = rx->orx_ni->oni_ni;
+	struct m0_o2ib_immediate imm;
+	int                      rc;
+
+	rc = m0_o2ib__immediate_decode(hdr, rx->orx_rbuf->orb_bytes, &imm, why);
+	if (M0_UNLIKELY(rc != 0))
+		return rc;
+	rc = lnd_ni->ldn_ops->lu_rx_begin(lnd_ni, &rx->orx_rx, imm.ibm_lnet_hdr,
+					  false);
+	if (M0_LIKELY(rc == 0))
+		immediate_in(rx, &imm);
+	return rc;
+}
+
 /** Offers a request to the engine. @retval -EAGAIN  it puts the request off. */
-static int rx_offer(struct m0_o2ib__rx *rx, struct m0_o2ib_why *why)
+static int rx_offer(struct m0_o2ib__rx *rx, const struct m0_o2ib_hdr *hdr,
+		    struct m0_o2ib_why *why)
 {
 	struct m0_o2ib__conn *conn = rx->orx_conn;
 	struct m0_lnd_ni     *lnd_ni = conn->ocn_ni->oni_ni;
-	struct m0_o2ib_hdr    hdr;
 	struct incoming       in;
 	int                   rc;
 
-	rc = m0_o2ib__hdr_decode(&hdr, rx->orx_rbuf->orb_bytes,
-				 rx->orx_rbuf->orb_nr, why);
-	M0_ASSERT(rc == 0);
-	rc = decode(rx, &hdr, &in, why);
+	if (M0_LIKELY(rx->orx_type == M0_O2IB_IMMEDIATE))
+		return immediate_offer(rx, hdr, why);
+	rc = decode(rx, hdr, &in, why);
 	if (rc != 0)
 		return rc;
 	rx->orx_cookie = in.oin_req.ibq_cookie;
@@ -295,13 +311,23 @@ static int rx_offer(struct m0_o2ib__rx *rx, struct m0_o2ib_why *why)
 			m0_o2ib__xfer_put(in.oin_xfer);
 		return rc;
 	}
-	if (rx->orx_type == M0_O2IB_IMMEDIATE)
-		immediate_in(rx, &in.oin_imm);
-	else if (rx->orx_type == M0_O2IB_PUT_REQ)
+	if (rx->orx_type == M0_O2IB_PUT_REQ)
 		put_req_in(rx);
 	else
 		get_req_in(rx);
 	return 0;
+}
+
+/** Likewise, of one that was put off. */
+static int rx_offer_again(struct m0_o2ib__rx *rx, struct m0_o2ib_why *why)
+{
+	struct m0_o2ib_hdr hdr;
+	int                rc;
+
+	rc = m0_o2ib__hdr_decode(&hdr, rx->orx_rbuf->orb_bytes,
+				 rx->orx_rbuf->orb_nr, why);
+	M0_ASSERT(rc == 0);
+	return rx_offer(rx, &hdr, why);
 }
 
 static void pause_on(struct m0_o2ib__rx *rx)
@@ -322,7 +348,7 @@ static void rx_drop(struct m0_o2ib__rx *rx)
 }
 
 static int request_in(struct m0_o2ib__conn *conn, struct m0_o2ib_rbuf *rbuf,
-		      uint8_t type, struct m0_o2ib_why *why)
+		      const struct m0_o2ib_hdr *hdr, struct m0_o2ib_why *why)
 {
 	struct m0_o2ib__rx *rx = m0_o2ib__rx_get(conn->ocn_ni);
 	int                 rc;
@@ -331,9 +357,10 @@ static int request_in(struct m0_o2ib__conn *conn, struct m0_o2ib_rbuf *rbuf,
 		return -ENOMEM;
 	rx->orx_conn = conn;
 	rx->orx_rbuf = rbuf;
-	rx->orx_type = type;
+	rx->orx_type = hdr->ibh_type;
 	rx->orx_rx.lr_nid = conn->ocn_peer->ope_nid;
-	rc = m0_list_is_empty(&conn->ocn_paused) ? rx_offer(rx, why) : -EAGAIN;
+	rc = m0_list_is_empty(&conn->ocn_paused) ? rx_offer(rx, hdr, why)
+						 : -EAGAIN;
 	if (rc == -EAGAIN) {
 		if (conn->ocn_state == M0_O2IB__UP)
 			pause_on(rx);
@@ -482,24 +509,35 @@ static int answer_in(struct m0_o2ib__conn *conn, struct m0_o2ib_rbuf *rbuf,
 	}
 }
 
+/** Not inline, because the headers of few messages are not known. */
+static __attribute__((__noinline__)) int hdr_in(
+	const struct m0_o2ib__conn *conn, const struct m0_o2ib_rbuf *rbuf,
+	struct m0_o2ib_hdr *hdr, struct m0_o2ib_why *why)
+{
+	int rc = m0_o2ib__hdr_decode(hdr, rbuf->orb_bytes, rbuf->orb_nr, why);
+
+	return rc == 0 ? m0_o2ib__conn_check(&conn->ocn_ni->oni_self,
+					     &conn->ocn_peer->ope_wire, hdr,
+					     why)
+		       : rc;
+}
+
 static int message_in(struct m0_o2ib__conn *conn, struct m0_o2ib_rbuf *rbuf,
 		      struct m0_o2ib_why *why)
 {
-	struct m0_o2ib__ni *ni = conn->ocn_ni;
-	struct m0_o2ib_hdr  hdr;
-	int                 rc;
+	struct m0_o2ib_hdr hdr;
+	int                rc = 0;
 
-	rc = m0_o2ib__hdr_decode(&hdr, rbuf->orb_bytes, rbuf->orb_nr, why);
-	if (rc == 0)
-		rc = m0_o2ib__conn_check(&ni->oni_self,
-					 &conn->ocn_peer->ope_wire, &hdr, why);
+	if (!m0_o2ib__hdr_decode_known(&hdr, rbuf->orb_bytes, rbuf->orb_nr,
+				       conn->ocn_ids))
+		rc = hdr_in(conn, rbuf, &hdr, why);
 	if (rc == 0)
 		rc = m0_o2ib__credits_receive(&conn->ocn_credits, &hdr, why);
 	if (rc != 0)
 		return rc;
 	conn->ocn_progress_at = m0_o2ib__now(m0_o2ib__drv(conn));
 	if (is_request(hdr.ibh_type))
-		return request_in(conn, rbuf, hdr.ibh_type, why);
+		return request_in(conn, rbuf, &hdr, why);
 	rc = answer_in(conn, rbuf, &hdr, why);
 	if (rc == 0)
 		repost(conn, rbuf);
@@ -521,9 +559,11 @@ static void bad(struct m0_o2ib__conn *conn, int rc,
 
 static void take(struct m0_o2ib__conn *conn, struct m0_o2ib_rbuf *rbuf)
 {
-	struct m0_o2ib_why why = {};
-	int                rc = message_in(conn, rbuf, &why);
+	struct m0_o2ib_why why;
+	int                rc;
 
+	why.ibw_field = M0_O2IB_FIELD_NONE;
+	rc = message_in(conn, rbuf, &why);
 	if (rc == 0)
 		return;
 	repost(conn, rbuf);
@@ -570,7 +610,7 @@ void m0_o2ib__paused_retry(struct m0_o2ib__conn *conn)
 	while (conn->ocn_state == M0_O2IB__UP && rc == 0 &&
 	       (rx = rx_first(&conn->ocn_paused)) != NULL) {
 		m0_list_del(&rx->orx_link);
-		rc = rx_offer(rx, &why);
+		rc = rx_offer_again(rx, &why);
 		if (rc == -EAGAIN && conn->ocn_state != M0_O2IB__UP) {
 			rx_drop(rx);
 		} else if (rc == -EAGAIN) {

@@ -191,8 +191,9 @@ struct m0_o2ib__conn {
 	/** While it is being made. */
 	m0_time_t             ocn_deadline;
 	struct m0_o2ib_params ocn_params;
-	/** The peer's incarnation when it was made. */
+	/** The peer's incarnation when it was made; what its messages say. */
 	uint64_t               ocn_stamp;
+	uint8_t                ocn_ids[M0_O2IB_IDS_BYTES];
 	struct m0_o2ib_credits ocn_credits;
 	/** Messages: requests without a slot, those that take a credit, the
 	 * others, those that were posted. */

@@ -207,6 +207,13 @@ static void conn_is_up(struct m0_o2ib__conn *conn)
 	conn->ocn_state = M0_O2IB__UP;
 	conn->ocn_was_up = true;
 	conn->ocn_stamp = conn->ocn_peer->ope_wire.ibo_stamp;
+	m0_o2ib__ids_put(
+		&(struct m0_o2ib_hdr){
+			.ibh_src_nid4 = conn->ocn_peer->ope_wire.ibo_nid4,
+			.ibh_src_stamp = conn->ocn_stamp,
+			.ibh_dst_nid4 = conn->ocn_ni->oni_self.ibs_nid4,
+			.ibh_dst_stamp = conn->ocn_ni->oni_self.ibs_stamp },
+		conn->ocn_ids);
 	conn->ocn_sent_at = m0_o2ib__now(drv);
 	conn->ocn_progress_at = m0_o2ib__now(drv);
 	++conn->ocn_ni->oni_info.ldi_connections_nr;

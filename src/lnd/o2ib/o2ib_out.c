@@ -15,8 +15,10 @@ void m0_o2ib__conn_dirty(struct m0_o2ib__conn *conn)
 {
 	struct m0_o2ib__drv *drv = m0_o2ib__drv(conn);
 
-	if (!m0_list_link_is_in(&conn->ocn_dirty))
-		m0_list_add_tail(&drv->odr_dirty, &conn->ocn_dirty);
+	/* In the list, it has roused the driver. */
+	if (m0_list_link_is_in(&conn->ocn_dirty))
+		return;
+	m0_list_add_tail(&drv->odr_dirty, &conn->ocn_dirty);
 	m0_o2ib__rouse(drv);
 }
 
@@ -399,7 +401,8 @@ static void fetch_fit(struct m0_o2ib__msg *msg)
 	struct m0_o2ib__xfer *xfer = msg->oms_xfer;
 	struct m0_lnd_tx     *tx = xfer->oxf_tx;
 
-	M0_PRE(msg->oms_has_slot && xfer->oxf_req == msg);
+	M0_PRE(msg->oms_has_slot);
+	M0_PRE(xfer->oxf_is_fetch && xfer->oxf_req == msg);
 	if (xfer->oxf_segs_nr <= msg->oms_conn->ocn_params.ibp_frags_max)
 		return;
 	m0_o2ib__credits_unreserve(&msg->oms_conn->ocn_credits);

@@ -47,8 +47,12 @@ struct m0_o2ib__rx *m0_o2ib__rx_get(struct m0_o2ib__ni *ni)
 
 	if (rx == NULL)
 		return NULL;
-	*rx = (struct m0_o2ib__rx){ .orx_ni = ni,
-				    .orx_rx.lr_pid = M0_LNET_PID_LUSTRE };
+	/* The rest is as m0_o2ib__rx_put() left it, or set by the engine. */
+	rx->orx_ni = ni;
+	rx->orx_rx.lr_pid = M0_LNET_PID_LUSTRE;
+	rx->orx_rx.lr_pipe = NULL;
+	rx->orx_rx.lr_reports = false;
+	M0_SET0(&rx->orx_rx.lr_words);
 	m0_list_link_init(&rx->orx_link);
 	return rx;
 }

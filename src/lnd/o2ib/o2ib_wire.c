@@ -35,10 +35,10 @@ struct type {
 };
 
 static const struct type types[] = {
+	{ M0_O2IB_IMMEDIATE, M0_O2IB_IMMEDIATE_BYTES, "IMMEDIATE" },
+	{ M0_O2IB_NOOP, M0_O2IB_HDR_BYTES, "NOOP" },
 	{ M0_O2IB_CONNREQ, M0_O2IB_CONN_BYTES, "CONNREQ" },
 	{ M0_O2IB_CONNACK, M0_O2IB_CONN_BYTES, "CONNACK" },
-	{ M0_O2IB_NOOP, M0_O2IB_HDR_BYTES, "NOOP" },
-	{ M0_O2IB_IMMEDIATE, M0_O2IB_IMMEDIATE_BYTES, "IMMEDIATE" },
 	{ M0_O2IB_PUT_REQ, M0_O2IB_PUT_REQ_BYTES, "PUT_REQ" },
 	{ M0_O2IB_PUT_NAK, M0_O2IB_DONE_BYTES, "PUT_NAK" },
 	{ M0_O2IB_PUT_ACK, M0_O2IB_PUT_ACK_BYTES + M0_O2IB_FRAG_BYTES,
@@ -249,6 +249,49 @@ int m0_o2ib__hdr_decode(struct m0_o2ib_hdr *hdr, const void *bytes, size_t nr,
 	return rc == 0 ? nids_check(hdr, why) : rc;
 }
 
+static void ids_put(struct m0_cursor *cur, const struct m0_o2ib_hdr *hdr)
+{
+	m0_cursor_put_le64(cur, hdr->ibh_src_nid4);
+	m0_cursor_put_le64(cur, hdr->ibh_src_stamp);
+	m0_cursor_put_le64(cur, hdr->ibh_dst_nid4);
+	m0_cursor_put_le64(cur, hdr->ibh_dst_stamp);
+}
+
+void m0_o2ib__ids_put(const struct m0_o2ib_hdr *hdr,
+		      uint8_t                   ids[M0_O2IB_IDS_BYTES])
+{
+	struct m0_cursor cur;
+
+	m0_cursor_init(&cur, ids, M0_O2IB_IDS_BYTES);
+	ids_put(&cur, hdr);
+	M0_POST(m0_cursor_is_ok(&cur));
+}
+
+bool m0_o2ib__hdr_decode_known(struct m0_o2ib_hdr *hdr, const void *bytes,
+			       size_t nr, const uint8_t ids[M0_O2IB_IDS_BYTES])
+{
+	struct m0_cursor   cur;
+	const struct type *type;
+
+	if (nr < M0_O2IB_HDR_BYTES ||
+	    memcmp((const uint8_t *)bytes + M0_O2IB_IDS_AT, ids,
+		   M0_O2IB_IDS_BYTES) != 0)
+		return false;
+	m0_cursor_init_const(&cur, bytes, M0_O2IB_IDS_AT);
+	if (m0_cursor_get_le32(&cur) != M0_O2IB_MAGIC ||
+	    m0_cursor_get_le16(&cur) != M0_O2IB_VERSION)
+		return false;
+	hdr->ibh_type = m0_cursor_get_u8(&cur);
+	hdr->ibh_credits = m0_cursor_get_u8(&cur);
+	hdr->ibh_swapped = false;
+	hdr->ibh_sum_bad = false;
+	hdr->ibh_nob = m0_cursor_get_le32(&cur);
+	type = hdr->ibh_type < M0_O2IB_NOOP ? NULL : type_find(hdr->ibh_type);
+	return type != NULL && m0_cursor_get_le32(&cur) == 0 &&
+	       hdr->ibh_nob >= type->ibt_bytes_min && hdr->ibh_nob <= nr &&
+	       hdr->ibh_nob <= M0_O2IB_MSG_BYTES_MAX;
+}
+
 /** Puts the header of a message of `nob` bytes. */
 static void hdr_put(struct m0_cursor *cur, const struct m0_o2ib_hdr *hdr,
 		    size_t nob)
@@ -261,10 +304,7 @@ static void hdr_put(struct m0_cursor *cur, const struct m0_o2ib_hdr *hdr,
 	m0_cursor_put_le32(cur, (uint32_t)nob);
 	/* Sums that kernels of two ages accept do not exist: send none. */
 	m0_cursor_put_le32(cur, 0);
-	m0_cursor_put_le64(cur, hdr->ibh_src_nid4);
-	m0_cursor_put_le64(cur, hdr->ibh_src_stamp);
-	m0_cursor_put_le64(cur, hdr->ibh_dst_nid4);
-	m0_cursor_put_le64(cur, hdr->ibh_dst_stamp);
+	ids_put(cur, hdr);
 }
 
 /** The bytes of a message that has been put. */
@@ -436,14 +476,14 @@ int m0_o2ib__immediate_decode(const struct m0_o2ib_hdr *hdr, const void *bytes,
 			      struct m0_o2ib_immediate *imm,
 			      struct m0_o2ib_why       *why)
 {
-	struct m0_cursor cur = body_get(hdr, bytes);
+	const uint8_t *at = bytes;
 
-	M0_PRE(hdr->ibh_type == M0_O2IB_IMMEDIATE);
+	M0_PRE(hdr->ibh_type == M0_O2IB_IMMEDIATE &&
+	       hdr->ibh_nob >= M0_O2IB_IMMEDIATE_BYTES);
 	(void)why;
-	imm->ibm_lnet_hdr = m0_cursor_skip(&cur, M0_O2IB_LNET_HDR_BYTES);
-	imm->ibm_payload_bytes = (uint32_t)m0_cursor_left(&cur);
-	imm->ibm_payload = m0_cursor_skip(&cur, imm->ibm_payload_bytes);
-	M0_POST(m0_cursor_is_ok(&cur));
+	imm->ibm_lnet_hdr = at + M0_O2IB_HDR_BYTES;
+	imm->ibm_payload = at + M0_O2IB_IMMEDIATE_BYTES;
+	imm->ibm_payload_bytes = hdr->ibh_nob - M0_O2IB_IMMEDIATE_BYTES;
 	return 0;
 }
 

@@ -131,6 +131,22 @@ struct m0_o2ib_hdr {
  */
 int m0_o2ib__hdr_decode(struct m0_o2ib_hdr *hdr, const void *bytes, size_t nr,
 			struct m0_o2ib_why *why);
+/** Bytes of a header that say who speaks to whom. */
+enum {
+	M0_O2IB_IDS_AT = 16,
+	M0_O2IB_IDS_BYTES = M0_O2IB_HDR_BYTES - M0_O2IB_IDS_AT
+};
+/** Puts these bytes, as a peer with our byte order has them. */
+void m0_o2ib__ids_put(const struct m0_o2ib_hdr *hdr,
+		      uint8_t                   ids[M0_O2IB_IDS_BYTES]);
+/**
+ * Decodes the header of most messages, in few steps: the byte order and the version
+ * are ours, there is no checksum, and the ids are these.
+ * @return false: not such a header, or a bad one: m0_o2ib__hdr_decode() tells. hdr
+ *         is undefined.
+ */
+bool m0_o2ib__hdr_decode_known(struct m0_o2ib_hdr *hdr, const void *bytes,
+			       size_t nr, const uint8_t ids[M0_O2IB_IDS_BYTES]);
 /** Encodes a NOOP, which is a header alone. @return bytes. */
 size_t m0_o2ib__noop_encode(const struct m0_o2ib_hdr *hdr, void *buf,
 			    size_t buf_bytes);
