@@ -100,6 +100,7 @@ static struct rig_qp *qp_make(struct rig *rig, struct m0_o2ib_port *port,
 	*qp = (struct rig_qp){ .rgq_qp = { user, port, cfg->oqc_sends_nr, 2,
 					   128 },
 			       .rgq_is_used = true,
+			       .rgq_cfg = *cfg,
 			       .rgq_private_nr = nr };
 	qp->rgq_posts = calloc(RIG_POSTS_MAX, sizeof *qp->rgq_posts);
 	M0_ASSERT(qp->rgq_posts != NULL && nr <= sizeof qp->rgq_private);

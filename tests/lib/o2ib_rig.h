@@ -41,7 +41,9 @@ struct rig_qp {
 	struct m0_o2ib_qp rgq_qp;
 	bool              rgq_is_used;
 	bool              rgq_is_broken;
-	struct rig_rbuf   rgq_rbufs[2 * RIG_DEPTH_MAX + 2];
+	/** How it was to be made. */
+	struct m0_o2ib_qp_cfg rgq_cfg;
+	struct rig_rbuf       rgq_rbufs[2 * RIG_DEPTH_MAX + 2];
 	/** Private data that it was made with. */
 	uint8_t rgq_private[64];
 	size_t  rgq_private_nr;

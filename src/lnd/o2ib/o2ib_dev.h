@@ -299,9 +299,8 @@ struct m0_o2ib_dev_ops {
 	/**
 	 * Gets keys for the memory of a transfer: those of regions (of several that
 	 * have it, the smallest, which is the user's own), or of a
-	 * registration that the provider makes or has in its cache. Such a
-	 * registration is not used for other memory that is at the same addresses
-	 * later.
+	 * registration that the provider makes for this map alone: it is not used
+	 * for other memory that is at the same addresses later.
 	 * @param segs  1 .. M0_O2IB_MAP_SEGS_MAX, none empty.
 	 * @retval -EXDEV   SINK: not of one registration; @retval -EFAULT,
 	 *         -ENOMEM  not registered, and it cannot be: the user copies
@@ -393,8 +392,6 @@ struct m0_o2ib_dev {
 
 /** Wishes of a node. */
 struct m0_o2ib_dev_cfg {
-	/** Bytes of registrations of foreign memory that may be kept. */
-	uint64_t odg_cache_bytes;
 	/** How long to poll before going to sleep. */
 	m0_time_t odg_spin_ns;
 	/** Most QPs. */

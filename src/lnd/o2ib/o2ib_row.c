@@ -7,8 +7,7 @@
 #include "lnd/lnd_row.h"
 
 enum {
-	/** Registrations of foreign memory, and polling before sleeping. */
-	CACHE_BYTES = 256 << 20,
+	/** Polling before sleeping. */
 	SPIN_US = 50
 };
 
@@ -45,7 +44,6 @@ static int o2ib_create(struct m0_lnd **ret, const struct m0_lnd_env *env,
 		       char *why)
 {
 	struct m0_o2ib_dev_cfg dcfg = {
-		.odg_cache_bytes = CACHE_BYTES,
 		.odg_spin_ns = SPIN_US * M0_TIME_ONE_USEC,
 		.odg_qps_max = env->lev_cfg->lc_conns_max,
 	};

@@ -483,6 +483,66 @@ static void a_region_is_registered_once(void **state)
 	assert_int_equal(rig.rg_mems_nr, before);
 }
 
+/* Memory that is in no region has keys for one transfer, which go with it: nothing is kept that the
+ * application may have given back. The transfers in flight bound them. */
+static void foreign_keys_end_with_the_transfer(void **state)
+{
+	struct rig_tx *rt;
+	unsigned       maps_nr = 0;
+	unsigned       i;
+
+	(void)state;
+	for (i = 0; i < 20; ++i) {
+		rt = send(LARGE);
+		assert_int_equal(heard(), M0_O2IB_PUT_REQ);
+		say_ack(1, LARGE);
+		assert_int_equal(heard(), 1);
+		assert_int_equal(heard(), M0_O2IB_PUT_DONE);
+		rig_complete(&rig, qp);
+		assert_true(rt->rgt_is_done);
+		say_immediate(1, i % 4 == 3 ? 4 : 0);
+		if (i == 0)
+			maps_nr = rig.rg_maps_nr;
+		assert_int_equal(rig.rg_maps_nr, maps_nr);
+		while (heard() != 0)
+			;
+		rig_complete(&rig, qp);
+	}
+}
+
+/* A connection has 2 d + 2 buffers of 4 KiB and 6 d + 4 requests; the peer may be late with
+ * its receives for ever, and waits 0.64 ms for ours, not 655. */
+static void a_connection_is_bounded(void **state)
+{
+	unsigned free_nr = 0;
+	unsigned i;
+
+	(void)state;
+	assert_int_equal(qp->rgq_cfg.oqc_recvs_nr, 2 * RIG_DEPTH + 2);
+	assert_int_equal(qp->rgq_cfg.oqc_sends_nr, 6 * RIG_DEPTH + 4);
+	assert_int_equal(qp->rgq_cfg.oqc_rnr_timer, 12);
+	assert_int_equal(qp->rgq_cfg.oqc_rnr_retry_nr, 7);
+	assert_int_equal(qp->rgq_cfg.oqc_retry_nr, 5);
+	for (i = 0; i < ARRAY_SIZE(qp->rgq_rbufs); ++i)
+		free_nr += !qp->rgq_rbufs[i].rgb_is_lent;
+	assert_int_equal(free_nr, 2 * RIG_DEPTH + 2);
+}
+
+/* Messages that come before the connection is known to be up wait for that. */
+static void a_message_comes_early(void **state)
+{
+	struct rig_qp *early = ask(RIG_DEPTH);
+
+	(void)state;
+	assert_non_null(early);
+	qp = early;
+	say_immediate(8, 0);
+	assert_int_equal(rig.rg_rxs_nr, 0);
+	rig_up(&rig, early, NULL, 0);
+	assert_int_equal(rig.rg_rxs_nr, 1);
+	assert_true(rig_last(&rig)->rgr_is_done);
+}
+
 static void say_any(unsigned i)
 {
 	if (i == 0)
@@ -660,6 +720,9 @@ int main(void)
 		CASE(a_device_is_removed),
 		CASE(a_flood_of_requests_is_bounded),
 		CASE(a_region_is_registered_once),
+		CASE(foreign_keys_end_with_the_transfer),
+		CASE(a_connection_is_bounded),
+		CASE(a_message_comes_early),
 		CASE(a_message_may_end_its_connection),
 		CASE(counts_of_a_large_put),
 		cmocka_unit_test(counts_of_small_messages),

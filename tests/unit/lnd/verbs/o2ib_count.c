@@ -36,10 +36,9 @@ static struct m0_o2ib_hdr hdr(uint8_t type)
 				     .ibh_src_nid4 = PEER,
 				     .ibh_src_stamp = PEER_STAMP,
 				     .ibh_dst_nid4 = US,
-				     .ibh_dst_stamp =
-					     type == M0_O2IB_CONNREQ
-						     ? 0
-						     : US_STAMP };
+				     .ibh_dst_stamp = type == M0_O2IB_CONNREQ
+							      ? 0
+							      : US_STAMP };
 }
 
 static void driver_begin(void)
@@ -49,12 +48,11 @@ static void driver_begin(void)
 
 	rig_init_deep(&rig, US, US_STAMP, DEPTH);
 	rig.rg_wanted = BYTES;
-	qp = rig_request(
-		&rig, buf,
-		m0_o2ib__conn_encode(&h,
-				     &(struct m0_o2ib_params){ DEPTH, 256,
-							       4096 },
-				     buf, sizeof buf));
+	qp = rig_request(&rig, buf,
+			 m0_o2ib__conn_encode(
+				 &h,
+				 &(struct m0_o2ib_params){ DEPTH, 256, 4096 },
+				 buf, sizeof buf));
 	M0_ASSERT(qp != NULL);
 	rig_up(&rig, qp, NULL, 0);
 }
