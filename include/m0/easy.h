@@ -161,7 +161,7 @@ struct m0_easy_call {
 	 * or be executed yet; -ECANCELED likewise; -EMSGSIZE: ec_out_max is too
 	 * small, or something above its limit; -ENOSYS: no such operation;
 	 * -EPROTO: it is of the other kind; -ESTALE: the service died and its
-	 * store was in memory; -ENOTCONN: the connection was refused.
+	 * store was in memory.
 	 */
 	int32_t ec_rc;
 	/** Bytes of the result; after -EMSGSIZE those that it has. */
@@ -173,7 +173,9 @@ struct m0_easy_call {
 
 /**
  * Opens a service, or with a `cfg` without operations a client, which waits
- * until it is connected. Blocks; not from a callback.
+ * until it is connected: until the service is there and accepts it. Later it
+ * connects again by itself, whatever became of its service; calls wait
+ * meanwhile, up to their time-outs. Blocks; not from a callback.
  * @param place  see above; NULL: "lnet".
  * @param cfg    NULL: all 0.
  * @param why    buffer of M0_EASY_WHY_BYTES, or NULL: receives what was wrong.
@@ -204,7 +206,7 @@ M0_EXTERN int m0_easy_call(struct m0_easy *client, struct m0_easy_call *call);
  * Begins a call. Updates that are outstanding together are executed in any
  * order.
  * @retval 0  it will end, at the latest soon after its time-out.
- * @retval -EMSGSIZE, -ENOMEM, -ENOTCONN, -ESHUTDOWN  it was not begun.
+ * @retval -EMSGSIZE, -ENOMEM, -ESHUTDOWN  it was not begun.
  */
 M0_EXTERN int m0_easy_begin(struct m0_easy *client, struct m0_easy_call *call);
 /**

@@ -71,6 +71,13 @@ struct m0_rpc_cfg {
 	/** Send every item at once, in a packet of its own. For comparison. */
 	bool rc_formation_off;
 	/**
+	 * If a server refuses a connection that was ACTIVE, or one of its sessions,
+	 * with another error than -ESTALE, the client asks again, with pauses, and
+	 * requests wait until they expire. false (default): such an error ends the
+	 * connection and its requests.
+	 */
+	bool rc_asks_again;
+	/**
 	 * Identity of this client. It must stay the same over a restart, so
 	 * that servers can recognise and fence the client's older connections.
 	 * Default 0: drawn at random.

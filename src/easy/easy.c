@@ -11,6 +11,10 @@ enum {
 	/** Room that headers and alignment may take in an item. */
 	ITEM_SLACK = 256,
 	RESEND_MS = 500,
+	/** Longest pause before a request or a handshake is sent again. */
+	RESEND_MAX_MS = 2000,
+	/** Pause after a refusal, before a client that opens asks again. */
+	OPEN_PAUSE_MS = 200,
 	/** Longest wait for the service when a client is closed. */
 	GOODBYE_MS = 2000,
 	/** Between looks at a list that is to be empty. */
@@ -224,6 +228,8 @@ static int machine_up(struct m0_easy *easy, char *why)
 	cfg.rc_store = easy->eas_store;
 	cfg.rc_app_private = easy;
 	cfg.rc_resend_ns = RESEND_MS * M0_TIME_ONE_MSEC;
+	cfg.rc_resend_max_ns = RESEND_MAX_MS * M0_TIME_ONE_MSEC;
+	cfg.rc_asks_again = true;
 	rc = m0_net_domain_init(&easy->eas_dom, easy->eas_place.epl_xprt);
 	if (rc == 0) {
 		rc = m0_rpc_machine_init(&easy->eas_machine, &easy->eas_dom,
@@ -253,26 +259,50 @@ static void machine_down(struct m0_easy *easy)
 static const struct m0_strand_ops again_ops = { .so_step =
 							m0_easy__again_step };
 
+static int session_up(struct m0_easy *easy, m0_time_t until)
+{
+	int rc = m0_rpc_session_init(&easy->eas_session, &easy->eas_conn);
+
+	if (rc != 0)
+		return rc;
+	easy->eas_session.s_streams_nr = EASY_STREAMS_NR;
+	rc = m0_rpc_session_establish_sync(&easy->eas_session, until);
+	if (rc != 0)
+		m0_rpc_session_fini(&easy->eas_session);
+	return rc;
+}
+
+static int connect_once(struct m0_easy *easy, m0_time_t until)
+{
+	struct m0_uint128 none = { 0 };
+	int               rc = m0_rpc_conn_create(&easy->eas_conn, none,
+						  easy->eas_place.epl_service,
+						  &easy->eas_machine, 0, until);
+
+	if (rc != 0)
+		return rc;
+	rc = session_up(easy, until);
+	if (rc != 0)
+		(void)m0_rpc_conn_destroy(&easy->eas_conn, until);
+	return rc;
+}
+
+/* The service may come, or have room for another client, a little later. */
 static int connect_to(struct m0_easy *easy, char *why)
 {
-	const char       *to = easy->eas_place.epl_service;
-	struct m0_uint128 none = { 0 };
-	m0_time_t         until =
+	const char *to = easy->eas_place.epl_service;
+	m0_time_t   until =
 		m0_time_add(m0_time_now(), easy->eas_cfg.en_timeout_ns);
-	int rc = m0_rpc_conn_create(&easy->eas_conn, none, to,
-				    &easy->eas_machine, 0, until);
+	m0_time_t next;
+	int       rc;
 
-	if (rc == 0) {
-		rc = m0_rpc_session_init(&easy->eas_session, &easy->eas_conn);
-		if (rc == 0) {
-			easy->eas_session.s_streams_nr = EASY_STREAMS_NR;
-			rc = m0_rpc_session_establish_sync(&easy->eas_session,
-							   until);
-			if (rc != 0)
-				m0_rpc_session_fini(&easy->eas_session);
-		}
-		if (rc != 0)
-			(void)m0_rpc_conn_destroy(&easy->eas_conn, until);
+	while ((rc = connect_once(easy, until)) != 0) {
+		next = m0_time_add(m0_time_now(),
+				   OPEN_PAUSE_MS * M0_TIME_ONE_MSEC);
+		if (next >= until ||
+		    M0_IN(rc, (-EINVAL, -ETIMEDOUT, -ENOMEM, -ESHUTDOWN)))
+			break;
+		(void)m0_semaphore_timeddown(&easy->eas_idle, next);
 	}
 	if (rc != 0)
 		(void)snprintf(

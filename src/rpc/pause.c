@@ -51,6 +51,13 @@ bool m0_rpc__pause(struct m0_rpc__machine *m, struct m0_rpc__pause *pause,
 	return true;
 }
 
+void m0_rpc__pause_must(struct m0_rpc__machine *m, struct m0_rpc__pause *pause)
+{
+	if (!m0_rpc__pause(m, pause, M0_TIME_NEVER))
+		(void)m0_rpc__pause(m, pause, M0_TIME_NEVER);
+	M0_POST(m0_timer_is_armed(&pause->rpa_timer));
+}
+
 void m0_rpc__pauses_run(struct m0_rpc__machine *m)
 {
 	struct m0_timer      *t;

@@ -31,6 +31,8 @@ void m0_rpc__pause_init(struct m0_rpc__pause *pause,
 /** One more. False: at once; true: rpa_run is called, at `latest` then. */
 bool m0_rpc__pause(struct m0_rpc__machine *m, struct m0_rpc__pause *pause,
 		   m0_time_t latest);
+/** One more, which has a length also if it is the first: after a refusal. */
+void m0_rpc__pause_must(struct m0_rpc__machine *m, struct m0_rpc__pause *pause);
 void m0_rpc__pauses_run(struct m0_rpc__machine *m);
 /** The next one is the first. */
 static inline void m0_rpc__pause_forget(struct m0_rpc__pause *pause)

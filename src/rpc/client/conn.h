@@ -98,6 +98,8 @@ static inline bool m0_rpc__conns_invariant(const struct m0_rpc__conns *conns)
 
 /** The server does not know us (any more): asks again, then for sessions. */
 void m0_rpc__conn_again(struct m0_rpc__conn *conn);
+/** Does a connection or a session that was there ask again after this answer? */
+bool m0_rpc__asks_again(const struct m0_rpc__machine *m, int rc);
 /** The connection fails: its sessions and items end. */
 void m0_rpc__conn_fail(struct m0_rpc__conn *conn, int rc);
 /** The map has changed, and rcx_main is to a place where nothing was asked. */

@@ -254,6 +254,22 @@ static int answer_take(struct m0_rpc__conn *conn, const void *body,
 	return 0;
 }
 
+bool m0_rpc__asks_again(const struct m0_rpc__machine *m, int rc)
+{
+	M0_PRE(rc < 0);
+	return m->rml_cfg.rc_asks_again && !m->rml_aborts &&
+	       !M0_IN(rc, (-ESTALE, -ESHUTDOWN, -ECANCELED));
+}
+
+static void conn_refused(struct m0_rpc__conn *conn, int rc)
+{
+	M0_PRE(conn->rcx_note == NULL);
+	if (!conn->rcx_again || !m0_rpc__asks_again(conn->rcx_machine, rc))
+		m0_rpc__conn_fail(conn, rc);
+	else
+		m0_rpc__pause_must(conn->rcx_machine, &conn->rcx_pause);
+}
+
 static void conn_up(struct m0_rpc__conn *conn)
 {
 	struct m0_rpc__session *session;
@@ -299,7 +315,7 @@ static void conn_answered(struct m0_rpc__note *note, int rc, const void *body,
 		 !conn->rcx_machine->rml_aborts)
 		conn_ask(conn);
 	else
-		m0_rpc__conn_fail(conn, rc);
+		conn_refused(conn, rc);
 }
 
 uint32_t m0_rpc__conn_est(const struct m0_rpc__conn *conn, void *body)
@@ -344,7 +360,7 @@ static void conn_ask(struct m0_rpc__conn *conn)
 					  M0_RPC_WIRE_BODY_MAX)
 		       : NULL;
 	if (note == NULL) {
-		m0_rpc__conn_fail(conn, rc != 0 ? rc : -ENOMEM);
+		conn_refused(conn, rc != 0 ? rc : -ENOMEM);
 		return;
 	}
 	note->rno_nr = m0_rpc__conn_est(conn, note->rno_body);

@@ -339,6 +339,15 @@ static int streams_up(struct m0_rpc__session          *s,
 	return rc;
 }
 
+static void session_refused(struct m0_rpc__session *s, int rc)
+{
+	M0_PRE(s->rsx_note == NULL);
+	if (!s->rsx_was_up || !m0_rpc__asks_again(s->rsx_machine, rc))
+		m0_rpc__session_fail(s, rc);
+	else
+		m0_rpc__pause_must(s->rsx_machine, &s->rsx_pause);
+}
+
 static int answer_take(struct m0_rpc__session *s, const void *body,
 		       m0_bcount_t nr)
 {
@@ -421,7 +430,7 @@ static void answered(struct m0_rpc__note *note, int rc, const void *body,
 		   !s->rsx_machine->rml_aborts) {
 		session_ask(s);
 	} else {
-		m0_rpc__session_fail(s, rc);
+		session_refused(s, rc);
 	}
 }
 
@@ -463,7 +472,7 @@ static void session_ask(struct m0_rpc__session *s)
 					M0_RPC_WIRE_BODY_MAX);
 	if (note == NULL) {
 		m0_free(est);
-		m0_rpc__session_fail(s, -ENOMEM);
+		session_refused(s, -ENOMEM);
 		return;
 	}
 	note->rno_nr = (uint32_t)m0_rpc__session_est_put(note->rno_body, est);
