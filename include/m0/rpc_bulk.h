@@ -227,7 +227,8 @@ M0_EXTERN int m0_rpc_bulk_store_for(struct m0_rpc_bulk          *rb,
  * machine by which the request came. So a reply can name data of any size,
  * which the requester fetches by m0_rpc_bulk_load(). The offer ends when each
  * buffer was fetched, or rb_timeout_ns after this call. Call it before the
- * request is answered; otherwise as m0_rpc_bulk_store().
+ * request is answered; otherwise as m0_rpc_bulk_store(). The sender takes
+ * m0_rpc_bulk_load_reply().
  */
 M0_EXTERN int m0_rpc_bulk_store_reply(struct m0_rpc_bulk          *rb,
 				      const struct m0_rpc_item    *request,
@@ -247,6 +248,14 @@ M0_EXTERN int m0_rpc_bulk_store_reply(struct m0_rpc_bulk          *rb,
 M0_EXTERN int m0_rpc_bulk_load(struct m0_rpc_bulk                *rb,
 			       struct m0_rpc_machine             *machine,
 			       const struct m0_net_buf_desc_data *from_desc);
+/**
+ * m0_rpc_bulk_load() for the requester: moves what a reply offers, over the
+ * address of the RPC machine by which the reply came. Call it while the reply is
+ * there.
+ */
+M0_EXTERN int m0_rpc_bulk_load_reply(
+	struct m0_rpc_bulk *rb, const struct m0_rpc_item *reply,
+	const struct m0_net_buf_desc_data *from_desc);
 /**
  * m0_rpc_bulk_load() for a request in execution, over the address of the RPC
  * machine by which the request came (m0/rpc_link.h), as its sender knows that

@@ -611,6 +611,14 @@ int m0_rpc_bulk_load(struct m0_rpc_bulk *rb, struct m0_rpc_machine *machine,
 	return load(rb, machine, &machine->rm_tm, NULL, from_desc);
 }
 
+int m0_rpc_bulk_load_reply(struct m0_rpc_bulk                *rb,
+			   const struct m0_rpc_item          *reply,
+			   const struct m0_net_buf_desc_data *from_desc)
+{
+	return load(rb, reply->ri_rmachine, m0_rpc__request_tm(reply), NULL,
+		    from_desc);
+}
+
 int m0_rpc_bulk_load_for(struct m0_rpc_bulk                *rb,
 			 const struct m0_rpc_item          *request,
 			 const struct m0_net_buf_desc_data *from_desc)

@@ -32,8 +32,10 @@ static int reply_decode(struct m0_rpc__machine *m, struct m0_rpc__came *came,
 	    type->rit_ops->rito_decode == NULL)
 		return -EPROTO;
 	rc = m0_rpc__came_decode(m, came, type, ret);
-	if (rc == 0)
+	if (rc == 0) {
 		(*ret)->ri_error = came->rca_item.rwi_status;
+		m0_rpc__il(*ret)->ril_tm = came->rca_ep->nep_tm;
+	}
 	return rc;
 }
 

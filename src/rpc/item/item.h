@@ -132,7 +132,7 @@ struct m0_rpc__item {
 				struct m0_rpc__re ril_re;
 			};
 		};
-		/** Incoming: of replies ril_tm alone is set, to NULL. */
+		/** Incoming: of replies ril_tm alone is set. */
 		struct {
 			struct m0_rpc_item *ril_pool_next;
 			/** By which it came. Atomic. */
