@@ -23,7 +23,15 @@
  *
  * ADDRESS is, for a client, that of the service, which it must have: a NID, or
  * NID:12345:PORTAL:NUMBER, for example lnet:tcp(eth0):10.0.0.1@tcp. For a
- * service it is 12345:PORTAL:NUMBER, by default 12345:40:1. PORT is the TCP port
+ * service it is 12345:PORTAL:NUMBER, by default 12345:40:1.
+ *
+ * Several addresses. A service with several networks is at each of its NIDs, up
+ * to 8, with a NUMBER that is higher by 1 at each. A client names its addresses
+ * with commas between, in that order: lnet:tcp(eth0),o2ib(ib0):10.0.0.1@tcp,10.1.0.1@o2ib
+ * (the second NID stands for 10.1.0.1@o2ib:12345:40:2). It begins with the first
+ * that answers, uses all, and goes on over the others when one dies.
+ *
+ * PORT is the TCP port
  * of all nodes of the network, by default $M0_LNET_PORT or 988. The other variables
  * of m0/xlnet.h apply, too, but for $M0_LNET_ACCEPT the default is "all". Services and
  * clients of one process with equal networks and port share a node.
@@ -192,7 +200,8 @@ M0_EXTERN int m0_easy_open(struct m0_easy **ret, const char *place,
  * and for handlers of queries. Blocks; not from a callback.
  */
 M0_EXTERN void m0_easy_close(struct m0_easy *easy);
-/** Its own address, as a client's place may name it after "lnet:NETWORKS:". */
+/** Its own address, or addresses with commas between, as a client's place may name
+ * them after "lnet:NETWORKS:". */
 M0_EXTERN const char *m0_easy_addr(const struct m0_easy *easy);
 /** Its RPC machine: counters, latencies, links. */
 M0_EXTERN struct m0_rpc_machine *m0_easy_machine(struct m0_easy *easy);

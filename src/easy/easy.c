@@ -218,9 +218,39 @@ m0_bcount_t m0_easy__body_max(const struct m0_easy *easy)
 	return easy->eas_machine.rm_min_recv_size - ITEM_SLACK;
 }
 
+static void machine_down(struct m0_easy *easy)
+{
+	m0_rpc_machine_fini(&easy->eas_machine);
+	(void)m0_net_domain_fini(&easy->eas_dom);
+}
+
+/* The addresses after the first, and the text of all. */
+static int machine_links(struct m0_easy *easy, const char **own)
+{
+	const struct easy_addrs *addrs = &easy->eas_place.epl_own;
+	char                     addr[M0_RPC_ADDR_MAX];
+	uint32_t                 i;
+	int                      rc;
+
+	for (i = 1; i < addrs->ead_nr; ++i) {
+		*own = addrs->ead_addr[i];
+		rc = m0_rpc_machine_link_add(&easy->eas_machine, *own);
+		if (rc != 0)
+			return rc;
+	}
+	for (i = 0; m0_rpc_machine_link_addr(&easy->eas_machine, i, addr) == 0;
+	     ++i) {
+		if (i > 0)
+			strcat(easy->eas_addrs, ",");
+		strcat(easy->eas_addrs, addr);
+	}
+	return 0;
+}
+
 static int machine_up(struct m0_easy *easy, char *why)
 {
-	const char       *own = easy->eas_place.epl_own;
+	const struct easy_addrs *addrs = &easy->eas_place.epl_own;
+	const char       *own = addrs->ead_nr == 0 ? "" : addrs->ead_addr[0];
 	struct m0_rpc_cfg cfg;
 	int               rc;
 
@@ -235,8 +265,13 @@ static int machine_up(struct m0_easy *easy, char *why)
 		rc = m0_rpc_machine_init(&easy->eas_machine, &easy->eas_dom,
 					 &cfg, *own == 0 ? NULL : own, NULL,
 					 M0_BUFFER_ANY_COLOUR, 0, 0);
-		if (rc != 0)
+		if (rc != 0) {
 			(void)m0_net_domain_fini(&easy->eas_dom);
+		} else {
+			rc = machine_links(easy, &own);
+			if (rc != 0)
+				machine_down(easy);
+		}
 	}
 	if (rc != 0)
 		(void)snprintf(
@@ -246,12 +281,6 @@ static int machine_up(struct m0_easy *easy, char *why)
 				? "; another service of the host is there: choose another number"
 				: "");
 	return rc;
-}
-
-static void machine_down(struct m0_easy *easy)
-{
-	m0_rpc_machine_fini(&easy->eas_machine);
-	(void)m0_net_domain_fini(&easy->eas_dom);
 }
 
 /* ----------------------------------------------------------------- client -- */
@@ -274,11 +303,19 @@ static int session_up(struct m0_easy *easy, m0_time_t until)
 
 static int connect_once(struct m0_easy *easy, m0_time_t until)
 {
-	struct m0_uint128 none = { 0 };
-	int               rc = m0_rpc_conn_create(&easy->eas_conn, none,
-						  easy->eas_place.epl_service,
-						  &easy->eas_machine, 0, until);
+	const struct easy_addrs *addrs = &easy->eas_place.epl_service;
+	/* The only service of this RPC machine. */
+	static const struct m0_uint128 name = { 1, 1 };
+	const char                    *texts[M0_RPC_LINKS_MAX];
+	uint32_t                       i;
+	int                            rc;
 
+	for (i = 0; i < addrs->ead_nr; ++i)
+		texts[i] = addrs->ead_addr[i];
+	rc = m0_rpc_machine_map_links(&easy->eas_machine, name, texts,
+				      addrs->ead_nr)
+		     ?: m0_rpc_conn_create(&easy->eas_conn, name, NULL,
+					   &easy->eas_machine, 0, until);
 	if (rc != 0)
 		return rc;
 	rc = session_up(easy, until);
@@ -290,7 +327,7 @@ static int connect_once(struct m0_easy *easy, m0_time_t until)
 /* The service may come, or have room for another client, a little later. */
 static int connect_to(struct m0_easy *easy, char *why)
 {
-	const char *to = easy->eas_place.epl_service;
+	const char *to = easy->eas_place.epl_text;
 	m0_time_t   until =
 		m0_time_add(m0_time_now(), easy->eas_cfg.en_timeout_ns);
 	m0_time_t next;
@@ -308,8 +345,8 @@ static int connect_to(struct m0_easy *easy, char *why)
 		(void)snprintf(
 			why, M0_EASY_WHY_BYTES,
 			rc == -EINVAL
-				? "\"%s\" is not the address of a service"
-				: "the service at \"%s\" does not answer: %s",
+				? "\"%.256s\" is not the address of a service"
+				: "the service at \"%.256s\" does not answer: %s",
 			to, m0_errname(rc));
 	return rc;
 }
@@ -484,7 +521,7 @@ void m0_easy_close(struct m0_easy *easy)
 
 const char *m0_easy_addr(const struct m0_easy *easy)
 {
-	return m0_rpc_machine_addr(&easy->eas_machine);
+	return easy->eas_addrs;
 }
 
 struct m0_rpc_machine *m0_easy_machine(struct m0_easy *easy)

@@ -14,7 +14,10 @@
 enum {
 	/** Pause before the next attempt: the first, doubled up to the last. */
 	PAUSE_MS = 5,
-	PAUSE_MAX_MS = 500
+	PAUSE_MAX_MS = 500,
+	/** Time that a transfer gets, beside another address, and for each byte. */
+	FETCH_MS = 2000,
+	FETCH_BYTE_NS = 50
 };
 
 enum call_state {
@@ -58,6 +61,8 @@ struct m0_easy__call {
 	int32_t   ecl_rc;
 	m0_time_t ecl_deadline;
 	m0_time_t ecl_pause_ns;
+	/** Transfers of the result that were begun. */
+	uint32_t ecl_fetches_nr;
 	/** Result that the library has allocated. */
 	void               *ecl_memory;
 	struct m0_semaphore ecl_sem;
@@ -188,6 +193,24 @@ static m0_time_t left_ns(const struct m0_easy__call *ecl)
 static struct m0_rpc_item *ask_item(const struct m0_easy__call *ecl)
 {
 	return &ecl->ecl_ask->eak_raw.rr_item;
+}
+
+/*
+ * With one address a transfer ends when the network has given it up, or the call's
+ * time-out has come. With several it may be the address that is dead, and nothing
+ * else tells: so it gets a time in which a slow network would have moved it, which
+ * doubles.
+ */
+static m0_time_t fetch_ns(struct m0_easy__call *ecl, m0_bcount_t nr)
+{
+	m0_time_t ns;
+
+	if (ecl->ecl_easy->eas_place.epl_service.ead_nr == 1)
+		return left_ns(ecl);
+	ns = (FETCH_MS * M0_TIME_ONE_MSEC + nr * FETCH_BYTE_NS)
+	     << ecl->ecl_fetches_nr;
+	ecl->ecl_fetches_nr = (uint32_t)min64u(ecl->ecl_fetches_nr + 1, 8);
+	return min64u(ns, left_ns(ecl));
 }
 
 static int offer_begin(struct m0_easy__call *ecl, struct easy_body *body)
@@ -387,12 +410,13 @@ static int fetch_begin(struct m0_easy__call *ecl, const struct easy_body *body)
 	if (rc == 0) {
 		m0_rpc_bulk_qtype(&ecl->ecl_fetch, M0_NET_QT_ACTIVE_BULK_RECV);
 		ecl->ecl_fetch.rb_done = fetched;
-		ecl->ecl_fetch.rb_timeout_ns = left_ns(ecl);
+		ecl->ecl_fetch.rb_timeout_ns = fetch_ns(ecl, nr);
 		m0_mutex_lock(&easy->eas_lock);
-		rc = ecl->ecl_cancelled ? -ECANCELED
-					: m0_rpc_bulk_load(&ecl->ecl_fetch,
-							   &easy->eas_machine,
-							   body->eb_descs);
+		rc = ecl->ecl_cancelled
+			     ? -ECANCELED
+			     : m0_rpc_bulk_load_reply(&ecl->ecl_fetch,
+						      ask_item(ecl)->ri_reply,
+						      body->eb_descs);
 		if (rc == 0)
 			ecl->ecl_state = CALL_FETCHES;
 		m0_mutex_unlock(&easy->eas_lock);

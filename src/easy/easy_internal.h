@@ -61,14 +61,20 @@ void m0_easy__descs_free(struct easy_body *body);
 
 struct easy_node;
 
+struct easy_addrs {
+	uint32_t ead_nr;
+	char     ead_addr[M0_RPC_LINKS_MAX][M0_RPC_ADDR_MAX];
+};
+
 struct easy_place {
 	const struct m0_net_xprt *epl_xprt;
 	/** NULL: none is needed. */
 	struct easy_node *epl_node;
-	/** Where its RPC machine is to start; of a client any. */
-	char epl_own[M0_RPC_ADDR_MAX];
-	/** Clients only: address of the service. */
-	char epl_service[M0_RPC_ADDR_MAX];
+	/** Where its RPC machine is to be; none: anywhere. */
+	struct easy_addrs epl_own;
+	/** Clients only: addresses of the service, and as they were given. */
+	struct easy_addrs epl_service;
+	char              epl_text[M0_RPC_LINKS_MAX * M0_RPC_ADDR_MAX];
 };
 
 /** @param why  of M0_EASY_WHY_BYTES. @retval <0  nothing is left open. */
@@ -85,6 +91,8 @@ struct m0_easy {
 	struct easy_place     eas_place;
 	struct m0_net_domain  eas_dom;
 	struct m0_rpc_machine eas_machine;
+	/** m0_easy_addr(). */
+	char eas_addrs[M0_RPC_LINKS_MAX * M0_RPC_ADDR_MAX];
 
 	/* Service. */
 	struct m0_rpc_store  eas_own_store;

@@ -11,7 +11,9 @@
 #include "xprt/lnet/xlnet_env.h"
 
 enum {
-	NETWORKS_MAX = 512
+	NETWORKS_MAX = 512,
+	/** Time-outs of LNet of a node with several networks. */
+	SEVERAL_TIMEOUT_MS = 10000
 };
 
 /** A node that places with equal networks and port share. Under nodes_lock. */
@@ -29,7 +31,7 @@ struct text {
 	char     txt_networks[NETWORKS_MAX];
 	uint16_t txt_port;
 	/** "": not given. */
-	char txt_addr[M0_RPC_ADDR_MAX];
+	char txt_addr[M0_RPC_LINKS_MAX * M0_RPC_ADDR_MAX];
 };
 
 /* Held while a node is opened or closed. */
@@ -54,9 +56,10 @@ static int addr_take(struct text *ret, const char *text, char *why)
 	size_t nr = strlen(text);
 
 	if (nr >= sizeof ret->txt_addr)
-		return wrong(why, -EINVAL,
-			     "the address \"%.64s...\" is longer than %d bytes",
-			     text, (int)sizeof ret->txt_addr - 1);
+		return wrong(
+			why, -EINVAL,
+			"the addresses \"%.64s...\" are longer than %d bytes",
+			text, (int)sizeof ret->txt_addr - 1);
 	memcpy(ret->txt_addr, text, nr + 1);
 	return 0;
 }
@@ -174,10 +177,20 @@ static int env_take(struct text *text, char *why)
 /* From any port, unless the environment says otherwise: nobody needs a privilege. */
 static int cfg_make(struct m0_lnet_cfg *cfg, const struct text *text, char *why)
 {
+	int rc;
+
 	m0_xlnet__cfg_of_env(cfg, M0_LNET_ACCEPT_ALL);
 	if (text->txt_port != 0)
 		cfg->lc_port = text->txt_port;
-	return m0_xlnet__cfg_networks(cfg, text->txt_networks, why);
+	rc = m0_xlnet__cfg_networks(cfg, text->txt_networks, why);
+	/* Transfers over a network that has died end, and begin anew over the
+	 * others. */
+	if (rc == 0 && cfg->lc_nets_nr > 1 &&
+	    m0_os_env("M0_LNET_TIMEOUT_MS") == NULL) {
+		cfg->lc_timeout_ms = SEVERAL_TIMEOUT_MS;
+		cfg->lc_transaction_timeout_ms = SEVERAL_TIMEOUT_MS;
+	}
+	return rc;
 }
 
 static int node_open(struct easy_node *node, const struct text *text, char *why)
@@ -255,89 +268,221 @@ static void node_put(struct easy_node *node)
 
 /* -------------------------------------------------------------- addresses -- */
 
-/* The NID of the first network but lo. */
-static int own_nid(struct m0_lnet *lnet, char nid[M0_LNET_NIDSTR_SIZE],
-		   char *why)
+/*
+ * The part of an address after the NID, for the NID with this index: the last
+ * number is higher by the index, as a node has each number once.
+ */
+static void tail_make(char *ret, const char *text, uint32_t index)
 {
-	struct m0_lnet_info *info;
-	unsigned             i;
-	int                  rc = m0_lnet_info_get(lnet, &info);
+	const char *last = strrchr(text, ':');
+	uint32_t    nr = 0;
+	const char *at = last == NULL ? text : last + 1;
 
-	if (rc != 0)
-		return wrong(why, rc, "the node has ended");
-	rc = -EADDRNOTAVAIL;
-	for (i = 0; rc != 0 && i < info->li_nis_nr; ++i) {
-		if (m0_lnet_nid_is_lo(&info->li_nis[i].nii_nid))
-			continue;
-		(void)m0_lnet_nid_print(&info->li_nis[i].nii_nid, nid,
-					M0_LNET_NIDSTR_SIZE);
-		rc = 0;
+	if (index == 0 || *at < '0' || *at > '9') {
+		(void)snprintf(ret, M0_RPC_ADDR_MAX, "%s", text);
+		return;
 	}
-	m0_lnet_info_free(info);
-	return rc == 0 ? 0 : wrong(why, rc, "the node has no network but lo");
+	for (; *at >= '0' && *at <= '9' && nr <= UINT16_MAX; ++at)
+		nr = nr * 10 + (uint32_t)(*at - '0');
+	(void)snprintf(ret, M0_RPC_ADDR_MAX, "%.*s:%u%s",
+		       (int)(last == NULL ? 0 : last - text), text, nr + index,
+		       at);
+}
+
+static int own_add(struct easy_place *place, const struct m0_lnet_nid *nid,
+		   const char *text, char *why)
+{
+	struct easy_addrs *own = &place->epl_own;
+	char               nid_text[M0_LNET_NIDSTR_SIZE];
+	char               tail[M0_RPC_ADDR_MAX];
+
+	(void)m0_lnet_nid_print(nid, nid_text, sizeof nid_text);
+	tail_make(tail, text, own->ead_nr);
+	if (snprintf(own->ead_addr[own->ead_nr], M0_RPC_ADDR_MAX, "%s:%s",
+		     nid_text, tail) >= M0_RPC_ADDR_MAX)
+		return wrong(why, -EINVAL, "the address is too long");
+	++own->ead_nr;
+	return 0;
+}
+
+/* A service is at each NID, up to the limit. */
+static int own_all(struct easy_place *place, const struct m0_lnet_info *info,
+		   const char *tail, char *why)
+{
+	unsigned i;
+	int      rc = 0;
+
+	for (i = 0; rc == 0 && i < info->li_nis_nr &&
+		    place->epl_own.ead_nr < M0_RPC_LINKS_MAX;
+	     ++i)
+		if (!m0_lnet_nid_is_lo(&info->li_nis[i].nii_nid))
+			rc = own_add(place, &info->li_nis[i].nii_nid, tail,
+				     why);
+	return rc;
+}
+
+/* Our NID on the network of an address; `first` if there is none: then routers lead
+ * there. */
+static unsigned ni_for(const struct m0_lnet_info *info, const char *addr,
+		       unsigned first)
+{
+	char               copy[M0_RPC_ADDR_MAX];
+	struct m0_lnet_nid nid;
+	unsigned           i;
+
+	(void)snprintf(copy, sizeof copy, "%s", addr);
+	copy[strcspn(copy, "@") + strcspn(copy + strcspn(copy, "@"), ":")] = 0;
+	if (m0_lnet_nid_parse(&nid, copy) != 0)
+		return first;
+	for (i = first; i < info->li_nis_nr; ++i)
+		if (info->li_nis[i].nii_nid.ln_type == nid.ln_type &&
+		    info->li_nis[i].nii_nid.ln_num == nid.ln_num)
+			return i;
+	return first;
+}
+
+/* A client has an address of its own on the network of each of the service's, in
+ * their order, as its links leave from them by turns. */
+static int own_match(struct easy_place *place, const struct m0_lnet_info *info,
+		     unsigned first, char *why)
+{
+	uint64_t taken = 0;
+	unsigned ni;
+	uint32_t i;
+	int      rc = 0;
+
+	for (i = 0; rc == 0 && i < place->epl_service.ead_nr; ++i) {
+		ni = ni_for(info, place->epl_service.ead_addr[i], first);
+		if (ni >= 64 || (taken & UINT64_C(1) << ni))
+			continue;
+		taken |= UINT64_C(1) << ni;
+		rc = own_add(place, &info->li_nis[ni].nii_nid, "12345:40:*",
+			     why);
+	}
+	return rc;
 }
 
 static int own_set(struct easy_place *place, const struct text *text,
 		   bool is_service, char *why)
 {
-	char nid[M0_LNET_NIDSTR_SIZE];
-	int  rc = own_nid(place->epl_node->eno_lnet, nid, why);
+	const char          *tail = "12345:40:1";
+	struct m0_lnet_info *info;
+	unsigned             first = 0;
+	int rc = m0_lnet_info_get(place->epl_node->eno_lnet, &info);
 
 	if (rc != 0)
-		return rc;
-	if (!is_service)
-		(void)snprintf(place->epl_own, sizeof place->epl_own,
-			       "%s:12345:40:*", nid);
-	else if (snprintf(place->epl_own, sizeof place->epl_own, "%s:%s", nid,
-			  text->txt_addr[0] == 0 ? "12345:40:1"
-						 : text->txt_addr) >=
-		 (int)sizeof place->epl_own)
-		return wrong(why, -EINVAL, "the address is too long");
+		return wrong(why, rc, "the node has ended");
+	while (first < info->li_nis_nr &&
+	       m0_lnet_nid_is_lo(&info->li_nis[first].nii_nid))
+		++first;
+	if (text->txt_addr[0] != 0)
+		tail = text->txt_addr;
+	if (first == info->li_nis_nr)
+		rc = wrong(why, -EADDRNOTAVAIL,
+			   "the node has no network but lo");
+	else if (is_service)
+		rc = own_all(place, info, tail, why);
+	else
+		rc = own_match(place, info, first, why);
+	m0_lnet_info_free(info);
+	return rc;
+}
+
+/* One of several, which commas separate. */
+static int addr_add(struct easy_addrs *ret, const char *addr, size_t nr,
+		    const char *tail, char *why)
+{
+	if (nr == 0 || ret->ead_nr == M0_RPC_LINKS_MAX ||
+	    nr + strlen(tail) >= M0_RPC_ADDR_MAX)
+		return wrong(why, -EINVAL,
+			     "the address \"%.*s\": up to %d addresses of up "
+			     "to %d bytes are accepted, with commas between",
+			     (int)min64u(nr, M0_RPC_ADDR_MAX), addr,
+			     M0_RPC_LINKS_MAX, M0_RPC_ADDR_MAX - 1);
+	memcpy(ret->ead_addr[ret->ead_nr], addr, nr);
+	strcpy(ret->ead_addr[ret->ead_nr++] + nr, tail);
 	return 0;
 }
 
 /* A NID alone stands for the default service there. */
+static bool is_nid(const char *addr, size_t nr)
+{
+	char               copy[M0_LNET_NIDSTR_SIZE];
+	struct m0_lnet_nid nid;
+
+	if (nr >= sizeof copy)
+		return false;
+	memcpy(copy, addr, nr);
+	copy[nr] = 0;
+	return m0_lnet_nid_parse(&nid, copy) == 0;
+}
+
+static int addrs_set(struct easy_addrs *ret, const struct text *text, char *why)
+{
+	const char *at = text->txt_addr;
+	char        tail[M0_RPC_ADDR_MAX];
+	size_t      nr;
+	int         rc = 0;
+
+	for (; rc == 0; at += nr + 1) {
+		nr = strcspn(at, ",");
+		*tail = 0;
+		if (!text->txt_is_mem && is_nid(at, nr))
+			tail_make(tail, ":12345:40:1", ret->ead_nr);
+		rc = addr_add(ret, at, nr, tail, why);
+		if (at[nr] == 0)
+			break;
+	}
+	return rc;
+}
+
 static int service_set(struct easy_place *place, const struct text *text,
 		       char *why)
 {
-	struct m0_lnet_nid nid;
-	const char        *tail = "";
-
 	if (text->txt_addr[0] == 0)
 		return wrong(why, -EINVAL,
 			     "a client's place has the address of its service, "
 			     "for example lnet:tcp(eth0):10.0.0.1@tcp");
-	if (!text->txt_is_mem && m0_lnet_nid_parse(&nid, text->txt_addr) == 0)
-		tail = ":12345:40:1";
-	if (snprintf(place->epl_service, sizeof place->epl_service, "%s%s",
-		     text->txt_addr, tail) >= (int)sizeof place->epl_service)
-		return wrong(why, -EINVAL, "the address is too long");
-	return 0;
+	strcpy(place->epl_text, text->txt_addr);
+	return addrs_set(&place->epl_service, text, why);
+}
+
+static int text_open(struct easy_place *place, struct text *text,
+		     bool is_service, char *why)
+{
+	int rc = 0;
+
+	if (!is_service)
+		rc = service_set(place, text, why);
+	else if (text->txt_is_mem && text->txt_addr[0] != 0)
+		rc = addrs_set(&place->epl_own, text, why);
+	if (rc == 0 && text->txt_is_mem) {
+		place->epl_xprt = &m0_net_bulk_mem_xprt;
+		return 0;
+	}
+	rc = rc ?: env_take(text, why);
+	rc = rc ?: node_take(&place->epl_node, text, why);
+	if (rc != 0)
+		return rc;
+	place->epl_xprt = &m0_net_lnet_xprt;
+	rc = own_set(place, text, is_service, why);
+	if (rc != 0)
+		m0_easy__place_close(place);
+	return rc;
 }
 
 int m0_easy__place_open(struct easy_place *place, const char *place_text,
 			bool is_service, char *why)
 {
-	struct text text;
-	int         rc = text_parse(&text, place_text, why);
+	struct text *text;
+	int          rc;
 
 	M0_SET0(place);
-	if (rc == 0 && !is_service)
-		rc = service_set(place, &text, why);
-	if (rc == 0 && text.txt_is_mem) {
-		place->epl_xprt = &m0_net_bulk_mem_xprt;
-		if (is_service)
-			strcpy(place->epl_own, text.txt_addr);
-		return 0;
-	}
-	rc = rc ?: env_take(&text, why);
-	rc = rc ?: node_take(&place->epl_node, &text, why);
-	if (rc != 0)
-		return rc;
-	place->epl_xprt = &m0_net_lnet_xprt;
-	rc = own_set(place, &text, is_service, why);
-	if (rc != 0)
-		m0_easy__place_close(place);
+	if (M0_ALLOC_PTR(text) == NULL)
+		return wrong(why, -ENOMEM, "no memory");
+	rc = text_parse(text, place_text, why);
+	rc = rc ?: text_open(place, text, is_service, why);
+	m0_free(text);
 	return rc;
 }
 

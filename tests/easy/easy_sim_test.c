@@ -2,7 +2,8 @@
 /*
  * A service and its client in the simulator, with crashes of the service, cuts
  * and lost connections: additions are made exactly once, and values of several
- * MiB come and go whole.
+ * MiB come and go whole. In half of the seeds both have two networks, one of
+ * which is down now and then, and calls go on over the other.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,8 +21,17 @@ enum {
 	VALUE_MAX = 3 << 20
 };
 
-static struct m0_sim          *sim;
-static struct m0_sim_host     *host[2];
+static struct m0_sim      *sim;
+static struct m0_sim_host *host[2];
+static bool                has_two;
+/* The address that is down; NULL: none is. */
+static const char *down;
+/* Another trouble than that came in this round. */
+static bool troubled;
+
+/* Transfers over a dead link end by time-outs of LNet, of 10 s. */
+#define LINK_NS (90 * M0_TIME_ONE_SECOND)
+
 static struct m0_easy         *service;
 static struct m0_easy         *client;
 static struct m0_rpc_store     disk;
@@ -80,7 +90,11 @@ static void service_up(void)
 	char               why[M0_EASY_WHY_BYTES];
 
 	m0_sim_host_use(host[0]);
-	must(m0_easy_open(&service, "lnet:tcp(10.0.0.1)", &cfg, why), why);
+	must(m0_easy_open(&service,
+			  has_two ? "lnet:tcp(10.0.0.1),tcp1(10.1.0.1)"
+				  : "lnet:tcp(10.0.0.1)",
+			  &cfg, why),
+	     why);
 	m0_sim_host_use(NULL);
 }
 
@@ -90,17 +104,40 @@ static void client_up(void)
 	char               why[M0_EASY_WHY_BYTES];
 
 	m0_sim_host_use(host[1]);
-	must(m0_easy_open(&client, "lnet:tcp(10.0.0.2):10.0.0.1@tcp", &cfg,
-			  why),
+	must(m0_easy_open(&client,
+			  has_two ? "lnet:tcp(10.0.0.2),tcp1(10.1.0.2):"
+				    "10.0.0.1@tcp,10.1.0.1@tcp1"
+				  : "lnet:tcp(10.0.0.2):10.0.0.1@tcp",
+			  &cfg, why),
 	     why);
 	m0_sim_host_use(NULL);
 }
 
 /* --------------------------------------------------------------- the client -- */
 
+static void link_down(void)
+{
+	down = m0_sim_rand(sim, 2) == 0 ? "10.0.0.1" : "10.1.0.1";
+	m0_sim_link_up(down, false);
+}
+
+static void link_up(void)
+{
+	if (down != NULL)
+		m0_sim_link_up(down, true);
+	down = NULL;
+}
+
 static void trouble(void)
 {
-	switch (m0_sim_rand(sim, 4)) {
+	unsigned kind = (unsigned)m0_sim_rand(sim, has_two ? 8 : 4);
+
+	troubled = troubled || kind < 4;
+	switch (kind) {
+	default:
+		link_up();
+		link_down();
+		break;
 	case 0:
 		m0_sim_host_reset(host[0]);
 		break;
@@ -149,8 +186,10 @@ static void round_make(unsigned round)
 					 .ec_args = { "v", 1 } };
 	m0_bcount_t         nr = 1 + m0_sim_rand(sim, VALUE_MAX);
 	uint64_t            sums[ADDS_NR];
+	m0_time_t           begin = m0_sim_now(sim);
 	unsigned            i;
 
+	troubled = false;
 	memset(value, (int)round + 1, nr);
 	put_call.ec_data = (struct m0_rpc_slice){ value, nr };
 	must(m0_easy_begin(client, &put_call), "a put");
@@ -176,6 +215,10 @@ static void round_make(unsigned round)
 	if (get_call.ec_out_nr != nr || memcmp(get_call.ec_out, value, nr) != 0)
 		m0_sim_fail(sim, "the value of round %u is another", round);
 	m0_free(get_call.ec_out);
+	if (!troubled && m0_sim_now(sim) - begin > LINK_NS)
+		m0_sim_fail(sim, "a dead link held up round %u", round);
+	if (m0_sim_rand(sim, 3) == 0)
+		link_up();
 }
 
 static void run(struct m0_sim *the_sim, void *arg)
@@ -190,14 +233,20 @@ static void run(struct m0_sim *the_sim, void *arg)
 	(void)arg;
 	sim = the_sim;
 	m0_sim_net_init(sim, &net);
-	host[0] = m0_sim_host_add("server", "10.0.0.1");
-	host[1] = m0_sim_host_add("client", "10.0.0.2");
+	has_two = m0_sim_rand(sim, 2) == 0;
+	down = NULL;
+	host[0] = m0_sim_host_add("server", "10.0.0.1 10.1.0.1");
+	host[1] = m0_sim_host_add("client", "10.0.0.2 10.1.0.2");
 	must(m0_rpc_store_volatile_init(&disk, 64 << 20), "a store");
 	disk_ops = *disk.rst_ops;
 	disk_ops.rso_durable = true;
 	disk.rst_ops = &disk_ops;
 	service_up();
+	if (has_two)
+		link_down();
 	client_up();
+	if (m0_sim_elapsed_ns(sim) > LINK_NS)
+		m0_sim_fail(sim, "a dead link held up the client's open");
 	for (i = 0; i < ROUNDS_NR; ++i)
 		round_make(i);
 	m0_easy_close(client);
