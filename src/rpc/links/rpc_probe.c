@@ -244,6 +244,10 @@ static void main_turn(struct m0_rpc__conn *conn)
 	m0_rpc__main_set(link);
 	m0_rpc__link_empty(old);
 	m0_rpc__packets_cancel(old->lnk_target);
+	/* Next time from another of our addresses: all links may have come to leave
+	 * from one that is dead. */
+	++old->lnk_from;
+	(void)m0_rpc__link_turn(old);
 }
 
 static bool main_is_stuck(struct m0_rpc__conn *conn)
