@@ -74,8 +74,7 @@ static void pause_ms(unsigned ms)
 
 	m0_semaphore_init(&never, 0);
 	(void)m0_semaphore_timeddown(
-		&never,
-		m0_time_add(m0_time_now(), ms * M0_TIME_ONE_MSEC));
+		&never, m0_time_add(m0_time_now(), ms * M0_TIME_ONE_MSEC));
 	m0_semaphore_fini(&never);
 }
 
@@ -116,12 +115,12 @@ static void calls_begin(unsigned first, unsigned nr, unsigned ms)
 	unsigned i;
 
 	for (i = first; i < first + nr; ++i) {
-		calls[i] = (struct m0_easy_call){ .ec_opcode = OP_ADD,
-						  .ec_kind = M0_EASY_UPDATE,
-						  .ec_args = { "sum", 3 },
-						  .ec_out = &sums[i],
-						  .ec_out_max = sizeof(
-							  uint64_t) };
+		calls[i] =
+			(struct m0_easy_call){ .ec_opcode = OP_ADD,
+					       .ec_kind = M0_EASY_UPDATE,
+					       .ec_args = { "sum", 3 },
+					       .ec_out = &sums[i],
+					       .ec_out_max = sizeof(uint64_t) };
 		assert_int_equal(m0_easy_begin(client, &calls[i]), 0);
 		pause_ms(ms);
 	}
@@ -179,8 +178,7 @@ static void stranger_comes_between(bool late)
 {
 	struct m0_easy_call   call = { .ec_opcode = OP_GET,
 				       .ec_args = { "sum", 3 },
-				       .ec_timeout_ns =
-					       20 * M0_TIME_ONE_MSEC };
+				       .ec_timeout_ns = 20 * M0_TIME_ONE_MSEC };
 	char                  addr[M0_RPC_ADDR_MAX];
 	struct m0_easy       *other;
 	struct m0_rpc_machine stranger;
@@ -203,9 +201,8 @@ static void stranger_comes_between(bool late)
 				 &cfg, addr, NULL, M0_BUFFER_ANY_COLOUR, 0, 0),
 			 0);
 	if (late) {
-		assert_int_equal(pthread_create(&thread, NULL, client_thread,
-						NULL),
-				 0);
+		assert_int_equal(
+			pthread_create(&thread, NULL, client_thread, NULL), 0);
 		pause_ms(200);
 	} else {
 		calls_begin(0, CALLS_NR, 50);
@@ -245,7 +242,8 @@ static const struct CMUnitTest cases[] = {
 int main(int argc, char **argv)
 {
 	if (argc != 4) {
-		fprintf(stderr, "usage: easy_again_test SERVICE CLIENT OTHER\n");
+		fprintf(stderr,
+			"usage: easy_again_test SERVICE CLIENT OTHER\n");
 		return 2;
 	}
 	memcpy(places, argv + 1, sizeof places);

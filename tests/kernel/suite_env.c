@@ -62,9 +62,7 @@ uint64_t cf_activity(void)
 	uint64_t                  nr = 0;
 
 	rcu_read_lock();
-	for_each_process(task)
-		if (is_of_library(task))
-			nr += task->nvcsw;
+	for_each_process(task) if (is_of_library(task)) nr += task->nvcsw;
 	rcu_read_unlock();
 	return nr;
 }
@@ -87,10 +85,10 @@ int threads_on(const char *name, int cpu)
 	/* One that was joined leaves the list a little later. */
 	msleep(10);
 	rcu_read_lock();
-	for_each_process(task)
-		nr += is_of_library(task) && strcmp(task->comm, name) == 0 &&
-		      cpumask_weight(task->cpus_ptr) == 1 &&
-		      cpumask_test_cpu(cpu, task->cpus_ptr);
+	for_each_process(task) nr += is_of_library(task) &&
+				     strcmp(task->comm, name) == 0 &&
+				     cpumask_weight(task->cpus_ptr) == 1 &&
+				     cpumask_test_cpu(cpu, task->cpus_ptr);
 	rcu_read_unlock();
 	return nr;
 }
@@ -245,16 +243,14 @@ static void klnet_spelling(char *ret, unsigned nr)
 	row_lnet_addr(ret, nr % 2 ? "127.0.0.1@tcp0" : "127.0.0.2@tcp0", nr);
 }
 
-const struct cf_row cf_rows[] = {
-	{ .r_name = "kmem", CF_MEM_ROW },
-	{
-		.r_name = "klnet",
-		.r_addr = klnet_addr,
-		.r_spelling = klnet_spelling,
-		.r_begin = klnet_begin,
-		.r_end = klnet_end,
-		.r_turn = klnet_turn,
-		CF_LNET_ROW,
-	},
-	{ .r_name = NULL }
-};
+const struct cf_row cf_rows[] = { { .r_name = "kmem", CF_MEM_ROW },
+				  {
+					  .r_name = "klnet",
+					  .r_addr = klnet_addr,
+					  .r_spelling = klnet_spelling,
+					  .r_begin = klnet_begin,
+					  .r_end = klnet_end,
+					  .r_turn = klnet_turn,
+					  CF_LNET_ROW,
+				  },
+				  { .r_name = NULL } };

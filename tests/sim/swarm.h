@@ -181,8 +181,8 @@ struct sw_world {
 	bool           w_is_o2ib;
 	/** GETs name their memory (net o2ib). */
 	bool w_gets_name;
-	bool           w_has_rails;
-	bool           w_is_parted;
+	bool w_has_rails;
+	bool w_is_parted;
 	/** Lanes of each node; 0: none. */
 	unsigned w_lanes_nr;
 	/** Routers; 0: all nodes are on one network. */
