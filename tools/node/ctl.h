@@ -213,9 +213,11 @@ int ctl_ask(int fd, const struct ctl_request *req, uint64_t timeout_ms,
 /** Asks the node at `path`; NULL: the default. */
 int ctl_ask_at(const char *path, const struct ctl_request *req,
 	       uint64_t timeout_ms, struct tool_fail *fail);
-/** As ctl_ask_at(); what is for standard output goes to `out`. */
+/** As ctl_ask_at(); what is for standard output goes to `out`, and what is for standard
+ * error to `errors`. */
 int ctl_ask_at_to(const char *path, const struct ctl_request *req,
-		  uint64_t timeout_ms, FILE *out, struct tool_fail *fail);
+		  uint64_t timeout_ms, FILE *out, FILE *errors,
+		  struct tool_fail *fail);
 /** Notes that nobody answers at `path`, and what to do. */
 void ctl_nobody(const char *path, int rc, struct tool_fail *fail);
 

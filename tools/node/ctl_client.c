@@ -65,8 +65,9 @@ struct asked {
 	int               ak_stop_fd;
 	m0_time_t         ak_deadline;
 	struct tool_fail *ak_fail;
-	/** Where standard output of the answer goes. */
+	/** Where standard output and standard error of the answer go. */
 	FILE *ak_out;
+	FILE *ak_err;
 };
 
 /* Waits until the socket is ready for `events`. */
@@ -175,12 +176,12 @@ static int answer_print(struct asked *asked)
 	rc = asked_copy(asked, out, asked->ak_out);
 	(void)fflush(asked->ak_out);
 	if (rc == 0)
-		rc = asked_copy(asked, err, stderr);
+		rc = asked_copy(asked, err, asked->ak_err);
 	return rc == 0 ? (int)code : rc;
 }
 
 static int ask(int fd, const struct ctl_request *req, uint64_t timeout_ms,
-	       int stop_fd, FILE *out, struct tool_fail *fail)
+	       int stop_fd, FILE *out, FILE *errors, struct tool_fail *fail)
 {
 	struct asked asked = {
 		.ak_fd = fd,
@@ -189,6 +190,7 @@ static int ask(int fd, const struct ctl_request *req, uint64_t timeout_ms,
 					   timeout_ms * M0_TIME_ONE_MSEC),
 		.ak_fail = fail,
 		.ak_out = out,
+		.ak_err = errors,
 	};
 	char   line[CTL_LINE_BYTES];
 	size_t nr = ctl_request_print(req, line);
@@ -205,17 +207,18 @@ static int ask(int fd, const struct ctl_request *req, uint64_t timeout_ms,
 int ctl_ask(int fd, const struct ctl_request *req, uint64_t timeout_ms,
 	    int stop_fd, struct tool_fail *fail)
 {
-	return ask(fd, req, timeout_ms, stop_fd, stdout, fail);
+	return ask(fd, req, timeout_ms, stop_fd, stdout, stderr, fail);
 }
 
 int ctl_ask_at(const char *path, const struct ctl_request *req,
 	       uint64_t timeout_ms, struct tool_fail *fail)
 {
-	return ctl_ask_at_to(path, req, timeout_ms, stdout, fail);
+	return ctl_ask_at_to(path, req, timeout_ms, stdout, stderr, fail);
 }
 
 int ctl_ask_at_to(const char *path, const struct ctl_request *req,
-		  uint64_t timeout_ms, FILE *out, struct tool_fail *fail)
+		  uint64_t timeout_ms, FILE *out, FILE *errors,
+		  struct tool_fail *fail)
 {
 	struct ctl_request own = *req;
 	char               where[CTL_WHERE_BYTES];
@@ -229,7 +232,7 @@ int ctl_ask_at_to(const char *path, const struct ctl_request *req,
 		fd = ctl_connect(path);
 	}
 	if (fd >= 0)
-		return ask(fd, &own, timeout_ms, -1, out, fail);
+		return ask(fd, &own, timeout_ms, -1, out, errors, fail);
 	if (fail->tf_exit == TOOL_OK)
 		ctl_nobody(path, fd, fail);
 	return fail->tf_exit;

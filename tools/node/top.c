@@ -110,7 +110,8 @@ static int look(struct top_args *args)
 
 	if (file != NULL) {
 		code = ctl_ask_at_to(ask->ctg_ctl, &ask->ctg_req,
-				     ask->ctg_timeout_ms, file, &ask->ctg_fail);
+				     ask->ctg_timeout_ms, file, file,
+				     &ask->ctg_fail);
 		(void)fclose(file);
 	}
 	rc = code == TOOL_OK ? top_data_read(&data, text) : 0;
