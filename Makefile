@@ -52,7 +52,7 @@ soak:
 	@M0_SEEDS_NR=$(SEEDS) $(BUILD)/tests/sim/swarm $(FIRST)
 
 check:
-	@scripts/deps build sanitize check fuzz
+	@scripts/deps build sanitize check fuzz package
 	@scripts/check
 
 # 77: QEMU or a package cannot be had, and it says so.
@@ -94,4 +94,4 @@ deb: all
 	@scripts/deb $(BUILD)
 
 clean:
-	rm -rf build build-debug build-demo build-asan build-tsan build-fuzz build-mutants build-cov
+	rm -rf build build-debug build-demo build-asan build-tsan build-fuzz build-mutants build-cov build-debian
