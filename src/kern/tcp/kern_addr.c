@@ -9,44 +9,6 @@
 
 #include "kern/tcp/kern_tcp.h"
 
-int kern_addr_to(const struct m0_host_addr *addr, struct sockaddr_storage *ret)
-{
-	struct sockaddr_in  *in = (struct sockaddr_in *)ret;
-	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)ret;
-
-	M0_SET0(ret);
-	if (addr->sa_bytes_nr == sizeof in->sin_addr) {
-		in->sin_family = AF_INET;
-		in->sin_port = htons(addr->sa_port);
-		memcpy(&in->sin_addr, addr->sa_bytes, sizeof in->sin_addr);
-		return sizeof *in;
-	}
-	in6->sin6_family = AF_INET6;
-	in6->sin6_port = htons(addr->sa_port);
-	memcpy(&in6->sin6_addr, addr->sa_bytes, sizeof in6->sin6_addr);
-	return sizeof *in6;
-}
-
-bool kern_addr_from(const struct sockaddr_storage *sa, struct m0_host_addr *ret)
-{
-	const struct sockaddr_in  *in = (const struct sockaddr_in *)sa;
-	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)sa;
-
-	M0_SET0(ret);
-	if (sa->ss_family == AF_INET) {
-		ret->sa_bytes_nr = sizeof in->sin_addr;
-		ret->sa_port = ntohs(in->sin_port);
-		memcpy(ret->sa_bytes, &in->sin_addr, sizeof in->sin_addr);
-		return true;
-	}
-	if (sa->ss_family != AF_INET6)
-		return false;
-	ret->sa_bytes_nr = sizeof in6->sin6_addr;
-	ret->sa_port = ntohs(in6->sin6_port);
-	memcpy(ret->sa_bytes, &in6->sin6_addr, sizeof in6->sin6_addr);
-	return true;
-}
-
 int kern_addr_bound(struct socket *sock, struct m0_host_addr *ret)
 {
 	struct sockaddr_storage sa = { 0 };
@@ -54,14 +16,8 @@ int kern_addr_bound(struct socket *sock, struct m0_host_addr *ret)
 
 	if (rc < 0)
 		return rc;
-	return kern_addr_from(&sa, ret) ? 0 : -EAFNOSUPPORT;
-}
-
-bool kern_addr_is_any(const struct m0_host_addr *addr)
-{
-	static const uint8_t any[16];
-
-	return memcmp(addr->sa_bytes, any, addr->sa_bytes_nr) == 0;
+	return m0_host_addr_from((struct sockaddr *)&sa, ret) ? 0
+							      : -EAFNOSUPPORT;
 }
 
 const char *kern_addr_text(const struct m0_host_addr *addr,

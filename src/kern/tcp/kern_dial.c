@@ -2,8 +2,8 @@
 /*
  * How connections begin at this end, and how all of them end.
  *
- * Source ports are tried downwards from where the last dial has left off. One port
- * serves connections to different peers: which pair is taken shows when connecting.
+ * One source port serves connections to different peers: which pair is taken shows when
+ * connecting.
  *
  * A Lustre node does not notice the reset of an idle connection, but the end of a
  * stream at once. So FIN leaves first, behind what was written; then unread bytes are
@@ -163,7 +163,7 @@ static int stream_bind(struct kern_stream         *stream,
 		(void)option_int(sock, SOL_IP, IP_BIND_ADDRESS_NO_PORT, 1);
 	stream->knm_local = *dial->knd_from;
 	stream->knm_local.sa_port = port;
-	len = kern_addr_to(&stream->knm_local, &sa);
+	len = m0_host_addr_to(&stream->knm_local, &sa);
 	return kernel_bind(sock, (struct sockaddr *)&sa, len);
 }
 
@@ -171,7 +171,7 @@ static int stream_connect(struct kern_stream         *stream,
 			  const struct kern_dialling *dial)
 {
 	struct sockaddr_storage sa;
-	int                     len = kern_addr_to(dial->knd_to, &sa);
+	int                     len = m0_host_addr_to(dial->knd_to, &sa);
 	int                     rc = kernel_connect(stream->knm_sock.kns_sock,
 						    (struct sockaddr *)&sa, len, O_NONBLOCK);
 
@@ -179,10 +179,11 @@ static int stream_connect(struct kern_stream         *stream,
 }
 
 /* @retval -EADDRINUSE  try the next one. */
-static int dial_port(struct kern_dialling *dial, uint16_t port)
+static int dial_port(void *arg, uint16_t port)
 {
-	struct kern_stream *stream;
-	struct socket      *sock;
+	struct kern_dialling *dial = arg;
+	struct kern_stream   *stream;
+	struct socket        *sock;
 	int rc = kern_socket(&dial->knd_tcp->knt_cfg, dial->knd_from, &sock);
 
 	if (rc != 0)
@@ -202,39 +203,6 @@ static int dial_port(struct kern_dialling *dial, uint16_t port)
 	return rc == -EADDRNOTAVAIL && port != 0 ? -EADDRINUSE : rc;
 }
 
-static uint16_t port_next(struct kern_tcp *tcp, uint16_t port_min,
-			  uint16_t port_max)
-{
-	uint16_t port;
-
-	if (tcp->knt_port_min != port_min || tcp->knt_port_max != port_max)
-		tcp->knt_port_next = port_max;
-	tcp->knt_port_min = port_min;
-	tcp->knt_port_max = port_max;
-	port = tcp->knt_port_next;
-	tcp->knt_port_next = port > port_min ? (uint16_t)(port - 1) : port_max;
-	return port;
-}
-
-static int dial_any(struct kern_dialling *dial, uint16_t port_min,
-		    uint16_t port_max)
-{
-	unsigned left = (unsigned)(port_max - port_min) + 1;
-	bool     one = left == 1;
-	uint16_t port;
-	int      rc = -EADDRINUSE;
-
-	if (port_max == 0)
-		return dial_port(dial, 0);
-	for (; left > 0 && rc == -EADDRINUSE; --left) {
-		port = port_next(dial->knd_tcp, port_min, port_max);
-		/* Leave the port of listeners to listeners. */
-		if (one || port != dial->knd_to->sa_port)
-			rc = dial_port(dial, port);
-	}
-	return rc;
-}
-
 int kern_dial(struct m0_streams *streams, void *user,
 	      const struct m0_host_addr *from, uint16_t port_min,
 	      uint16_t port_max, const struct m0_host_addr *to,
@@ -246,8 +214,9 @@ int kern_dial(struct m0_streams *streams, void *user,
 	char                 text[KERN_TEXT_BYTES];
 	int                  rc;
 
-	M0_PRE(port_min <= port_max);
-	rc = dial_any(&dial, port_min, port_max);
+	/* Ports of listeners are left to listeners. */
+	rc = m0_host_ports_try(&dial.knd_tcp->knt_ports, port_min, port_max,
+			       to->sa_port, dial_port, &dial);
 	if (rc != 0) {
 		(void)snprintf(why, M0_LND_WHY_BYTES,
 			       "cannot connect to %s port %u from ports %u to "
@@ -275,7 +244,7 @@ bool kern_dial_end(struct kern_stream *stream)
 	if (rc == 0 && READ_ONCE(sk->sk_state) == TCP_CLOSE)
 		rc = -ECONNREFUSED;
 	if (rc == 0 && (stream->knm_local.sa_port == 0 ||
-			kern_addr_is_any(&stream->knm_local)))
+			m0_host_addr_is_any(&stream->knm_local)))
 		rc = kern_addr_bound(stream->knm_sock.kns_sock,
 				     &stream->knm_local);
 	if (rc != 0) {

@@ -21,7 +21,7 @@ static void listener_told(struct kern_sock *sock, unsigned events)
 static int socket_listen(struct socket *sock, struct m0_host_addr *addr)
 {
 	struct sockaddr_storage sa;
-	int                     len = kern_addr_to(addr, &sa);
+	int                     len = m0_host_addr_to(addr, &sa);
 	int                     rc;
 
 	rc = kernel_bind(sock, (struct sockaddr *)&sa, len);
@@ -144,14 +144,14 @@ static void caller_take(struct kern_listener *listener, struct socket *sock)
 
 	inherited_drop(sock, &listener->knl_sock);
 	if (kernel_getpeername(sock, (struct sockaddr *)&sa) >= 0 &&
-	    kern_addr_from(&sa, &remote))
+	    m0_host_addr_from((struct sockaddr *)&sa, &remote))
 		stream = kern_stream_new(tcp, sock, false, &listener->knl_sock);
 	if (stream == NULL) {
 		kern_socket_end(sock, false);
 		return;
 	}
 	stream->knm_local = listener->knl_listener->slr_addr;
-	if (kern_addr_is_any(&stream->knm_local))
+	if (m0_host_addr_is_any(&stream->knm_local))
 		(void)kern_addr_bound(sock, &stream->knm_local);
 	tcp->knt_current = stream;
 	user = tcp->knt_streams.sts_up->stu_accepted(

@@ -19,6 +19,7 @@
 
 #include "m0/lnd.h"
 #include "os/os.h"
+#include "reactor/host_addr.h"
 #include "stream/stream.h"
 
 enum {
@@ -86,11 +87,8 @@ struct kern_tcp {
 	/** Listeners with connections to be accepted. */
 	struct m0_list knt_callers;
 	/** The one that calls are being made up for; NULL once it is gone. */
-	struct kern_stream *knt_current;
-	/** The source port to be tried next, and the range it is of. */
-	uint16_t knt_port_next;
-	uint16_t knt_port_min;
-	uint16_t knt_port_max;
+	struct kern_stream  *knt_current;
+	struct m0_host_ports knt_ports;
 	/** Nobody is accepted before this: there is no memory. 0: no pause. */
 	m0_time_t knt_pause_until;
 	m0_time_t knt_now;
@@ -153,12 +151,8 @@ void kern_sock_unhook(struct kern_sock *sock);
 
 /* -- kern_addr.c ------------------------------------------------------------- */
 
-int kern_addr_to(const struct m0_host_addr *addr, struct sockaddr_storage *ret);
-bool kern_addr_from(const struct sockaddr_storage *sa,
-		    struct m0_host_addr           *ret);
 /** The address to which a socket is bound. @retval <0 */
 int         kern_addr_bound(struct socket *sock, struct m0_host_addr *ret);
-bool        kern_addr_is_any(const struct m0_host_addr *addr);
 const char *kern_addr_text(const struct m0_host_addr *addr,
 			   char                       buf[KERN_TEXT_BYTES]);
 int         kern_ifaces(struct m0_host_iface *ifaces, unsigned max);
