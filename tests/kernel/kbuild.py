@@ -52,10 +52,15 @@ def sources(*rooms):
             for p in sorted(glob.glob(f'{ROOT}/src/{room}/**/*.c', recursive=True))]
 
 
-def exported():
-    """Names that the shared library exports, and rooms of colibri.ko have."""
+def abi_names():
+    """Names that the shared library exports. Each line has one, and its version."""
     with open(f'{ROOT}/tests/abi/exported.txt', encoding='utf-8') as f:
-        return [name for name in f.read().split() if not NO_NAME.match(name)]
+        return [line.split()[0] for line in f]
+
+
+def exported():
+    """Those that rooms of colibri.ko have."""
+    return [name for name in abi_names() if not NO_NAME.match(name)]
 
 
 def exports():
@@ -70,8 +75,7 @@ def exports():
 
 def not_exported(path):
     """Names that the shared library exports, and the module defines, but not exports."""
-    with open(f'{ROOT}/tests/abi/exported.txt', encoding='utf-8') as f:
-        known = set(f.read().split()) - set(exported())
+    known = set(abi_names()) - set(exported())
     out = subprocess.run(['nm', '--defined-only', path], check=True, stdout=subprocess.PIPE,
                          text=True).stdout
     return sorted(known & {line.split()[-1] for line in out.splitlines()})
