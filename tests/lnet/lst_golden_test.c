@@ -40,6 +40,12 @@ static const struct m0_sim_stream_cfg wire = {
 	.ssc_piece_bytes_max = 65536,
 };
 
+/** Far away: an endless test does little in each second. */
+static const struct m0_sim_stream_cfg far = {
+	.ssc_latency_ns = 30 * 1000 * 1000,
+	.ssc_piece_bytes_max = 65536,
+};
+
 /* -- players --------------------------------------------------------------- */
 
 /** A node of the recording: what it was asked, and how it answered. */
@@ -636,6 +642,7 @@ static void words_are_those_of_the_tool(void **state)
 		m0_st_cfg_default(&cfg);
 		cfg.scf_lnet = server.n_lnet;
 		assert_int_equal(m0_st_open(&st, &cfg), 0);
+		m0_sim_net_cfg_set(&far);
 		script_run(names[i], console.n_lnet, true);
 		m0_st_close(st);
 		node_fini(&server);
