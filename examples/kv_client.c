@@ -51,6 +51,7 @@ int main(int argc, char **argv)
 	else if (call.ec_opcode == KV_GET)
 		fwrite(call.ec_out, 1, call.ec_out_nr, stdout);
 	m0_free(call.ec_out);
+	free((void *)call.ec_data.sl_data);
 	m0_easy_close(client);
 	return rc != 0;
 }

@@ -29,13 +29,12 @@ static int del(void *ctx, const struct m0_easy_request *rq,
 	return m0_rpc_tx_del(rq->erq_tx, rq->erq_args);
 }
 
-const struct m0_easy_op kv_ops[KV_OPS_NR] = {
+static const struct m0_easy_op kv_ops[KV_OPS_NR] = {
 	{ KV_PUT, M0_EASY_UPDATE, "put", put },
 	{ KV_GET, M0_EASY_QUERY, "get", get },
 	{ KV_DEL, M0_EASY_UPDATE, "del", del },
 };
 
-#ifndef KV_NO_MAIN
 int main(int argc, char **argv)
 {
 	struct m0_easy_cfg cfg = { .en_ops = kv_ops, .en_ops_nr = KV_OPS_NR };
@@ -63,4 +62,3 @@ int main(int argc, char **argv)
 	m0_easy_close(service);
 	return 0;
 }
-#endif

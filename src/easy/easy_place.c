@@ -12,6 +12,8 @@
 
 enum {
 	NETWORKS_MAX = 512,
+	/** Between looks at a node that is being opened or closed. */
+	BUSY_MS = 10,
 	/** Time-outs of LNet of a node with several networks. */
 	SEVERAL_TIMEOUT_MS = 10000
 };
@@ -20,9 +22,13 @@ enum {
 struct easy_node {
 	struct m0_list_link eno_link;
 	struct m0_lnet     *eno_lnet;
-	uint32_t            eno_users_nr;
-	uint16_t            eno_port;
-	char                eno_networks[NETWORKS_MAX];
+	/** m0_os_process(). */
+	const void *eno_place;
+	/** Somebody opens or closes it. */
+	bool     eno_busy;
+	uint32_t eno_users_nr;
+	uint16_t eno_port;
+	char     eno_networks[NETWORKS_MAX];
 };
 
 /** The parts of a text. */
@@ -34,7 +40,6 @@ struct text {
 	char txt_addr[M0_RPC_LINKS_MAX * M0_RPC_ADDR_MAX];
 };
 
-/* Held while a node is opened or closed. */
 static struct m0_mutex nodes_lock = M0_MUTEX_SINIT(&nodes_lock);
 static struct m0_list  nodes = { { &nodes.l_head, &nodes.l_head } };
 
@@ -219,34 +224,65 @@ static struct easy_node *node_find(const struct text *text)
 	struct easy_node *node;
 
 	m0_list_for_each_entry(&nodes, node, struct easy_node, eno_link) {
-		if (node->eno_port == text->txt_port &&
+		if (node->eno_place == m0_os_process() &&
+		    node->eno_port == text->txt_port &&
 		    strcmp(node->eno_networks, text->txt_networks) == 0)
 			return node;
 	}
 	return NULL;
 }
 
+/* Opening and closing take time, so the lock is not held then: a node that is busy is
+ * waited for. Returns with the lock. */
+static struct easy_node *node_find_idle(const struct text *text)
+{
+	struct m0_semaphore never;
+	struct easy_node   *node;
+
+	(void)m0_semaphore_init(&never, 0);
+	m0_mutex_lock(&nodes_lock);
+	while ((node = node_find(text)) != NULL && node->eno_busy) {
+		m0_mutex_unlock(&nodes_lock);
+		(void)m0_semaphore_timeddown(
+			&never,
+			m0_time_add(m0_time_now(), BUSY_MS * M0_TIME_ONE_MSEC));
+		m0_mutex_lock(&nodes_lock);
+	}
+	m0_semaphore_fini(&never);
+	return node;
+}
+
+/* The lock is held. */
+static void node_drop(struct easy_node *node)
+{
+	m0_list_del(&node->eno_link);
+	m0_list_link_fini(&node->eno_link);
+	m0_free(node);
+}
+
 static int node_take(struct easy_node **ret, const struct text *text, char *why)
 {
-	struct easy_node *node;
+	struct easy_node *node = node_find_idle(text);
 	int               rc = 0;
 
-	m0_mutex_lock(&nodes_lock);
-	node = node_find(text);
 	if (node != NULL) {
 		++node->eno_users_nr;
 	} else if (M0_ALLOC_PTR(node) == NULL) {
 		rc = wrong(why, -ENOMEM, "no memory");
 	} else {
+		node->eno_place = m0_os_process();
 		node->eno_port = text->txt_port;
 		node->eno_users_nr = 1;
+		node->eno_busy = true;
 		m0_list_link_init(&node->eno_link);
 		strcpy(node->eno_networks, text->txt_networks);
+		m0_list_add(&nodes, &node->eno_link);
+		m0_mutex_unlock(&nodes_lock);
 		rc = node_open(node, text, why);
-		if (rc == 0)
-			m0_list_add(&nodes, &node->eno_link);
-		else
-			m0_free(node);
+		m0_mutex_lock(&nodes_lock);
+		node->eno_busy = false;
+		if (rc != 0)
+			node_drop(node);
 	}
 	m0_mutex_unlock(&nodes_lock);
 	*ret = node;
@@ -257,11 +293,12 @@ static void node_put(struct easy_node *node)
 {
 	m0_mutex_lock(&nodes_lock);
 	if (--node->eno_users_nr == 0) {
-		m0_list_del(&node->eno_link);
-		m0_list_link_fini(&node->eno_link);
+		node->eno_busy = true;
+		m0_mutex_unlock(&nodes_lock);
 		(void)m0_net_lnet_unuse(node->eno_lnet);
 		m0_lnet_close(node->eno_lnet);
-		m0_free(node);
+		m0_mutex_lock(&nodes_lock);
+		node_drop(node);
 	}
 	m0_mutex_unlock(&nodes_lock);
 }

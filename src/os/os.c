@@ -6,6 +6,11 @@ enum {
 	ZERO_SPINS_NR = 1000
 };
 
+static const void *process_here(void)
+{
+	return NULL;
+}
+
 const struct m0_os_ops m0_os_real = {
 	.oo_now = m0_os__now,
 	.oo_wall = m0_os__wall,
@@ -22,6 +27,7 @@ const struct m0_os_ops m0_os_real = {
 	.oo_fd_arm = m0_os__fd_arm,
 	.oo_random = m0_os__random,
 	.oo_yield = m0_os__yield,
+	.oo_process = process_here,
 };
 
 static const struct m0_os_ops *os_ops = &m0_os_real;
@@ -46,6 +52,11 @@ const struct m0_os_ops *m0_os_get(void)
 void m0_os_yield(void)
 {
 	os_ops->oo_yield();
+}
+
+const void *m0_os_process(void)
+{
+	return os_ops->oo_process();
 }
 
 void m0_os_zero_wait(const uint32_t *nr)

@@ -242,6 +242,8 @@ struct m0_os_ops {
 	void (*oo_random)(void *ret_bytes, size_t nr);
 	/** As m0_os_yield(). The simulator runs something else meanwhile. */
 	void (*oo_yield)(void);
+	/** As m0_os_process(). */
+	const void *(*oo_process)(void);
 };
 
 extern const struct m0_os_ops m0_os_real;
@@ -257,6 +259,13 @@ const struct m0_os_ops *m0_os_get(void);
  * table, is to be drawn again, or a run would not repeat.
  */
 uint32_t m0_os_epoch(void);
+
+/**
+ * Returns a name of the process: what processes have once, such as a node that its
+ * users share, is kept for each value of it. NULL but in the simulator, where each
+ * host is a process of its own.
+ */
+const void *m0_os_process(void);
 
 M0_SHARED void m0_os_random(void *ret_bytes, size_t nr);
 uint64_t       m0_os_wall_ns(void);

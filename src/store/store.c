@@ -9,6 +9,7 @@
  * the order in which they asked.
  */
 #include "store_internal.h"
+#include "store_hook.h"
 
 #include <stdio.h>
 #include <unistd.h>
@@ -388,6 +389,8 @@ static void store_thread(struct m0_rpc_store *store)
 
 /* ------------------------------------------------------- open and close -- */
 
+const struct m0_store_hook *m0_store__hook;
+
 static const struct m0_rpc_store_ops lmdb_ops = {
 	.rso_name = "lmdb",
 	.rso_durable = true,
@@ -509,6 +512,8 @@ int m0_rpc_store_lmdb_open(struct m0_rpc_store *store, const char *dir,
 	struct lmdb_store *st;
 	int                rc = 0;
 
+	if (m0_store__hook != NULL)
+		return m0_store__hook->sth_open(store, dir);
 	if (M0_ALLOC_PTR(st) == NULL)
 		return -ENOMEM;
 	m0_rpc_store_lmdb_cfg_init(&st->lst_cfg);
@@ -540,6 +545,10 @@ void m0_rpc_store_lmdb_close(struct m0_rpc_store *store)
 {
 	struct lmdb_store *st = store_of(store);
 
+	if (store->rst_ops != &lmdb_ops) {
+		m0_store__hook->sth_close(store);
+		return;
+	}
 	m0_mutex_lock(&st->lst_mutex);
 	st->lst_closing = true;
 	m0_cond_signal(&st->lst_given);

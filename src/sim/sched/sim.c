@@ -78,8 +78,18 @@ static bool strand_has_work(const struct sim_strand *entry)
 {
 	const struct m0_strand *strand = entry->sims_strand;
 
-	return strand->st_ops->so_ready != NULL &&
+	return strand != NULL && strand->st_ops->so_ready != NULL &&
 	       strand->st_ops->so_ready(strand);
+}
+
+static m0_time_t program_next(const struct sim_strand *entry)
+{
+	unsigned locked_nr = m0_sim__live->simk_locked_nr;
+
+	/* One that holds locks itself goes on. */
+	return locked_nr > entry->sims_locked_nr
+		       ? M0_TIME_NEVER
+		       : entry->sims_program->spo_next(entry);
 }
 
 /* Time at which the strand runs if nobody wakes it earlier. One that yields does not run
@@ -88,6 +98,8 @@ static m0_time_t strand_next(const struct sim_strand *entry)
 {
 	if (entry->sims_in_step)
 		return M0_TIME_NEVER;
+	if (entry->sims_program != NULL)
+		return program_next(entry);
 	return entry->sims_woken
 		       ? min64u(entry->sims_wake_at, entry->sims_deadline)
 		       : entry->sims_deadline;
@@ -182,6 +194,19 @@ static void strand_run(struct m0_sim_core *core, struct sim_strand *entry)
 		strand_owe_step(core, entry);
 }
 
+/* A program waits as the test does, so this is no step. */
+static void program_run(struct m0_sim_core *core, struct sim_strand *entry)
+{
+	entry->sims_in_step = true;
+	core->simk_in_turn = false;
+	m0_sim__trace(core, entry->sims_name, "sched", "runs");
+	entry->sims_program->spo_turn(core, entry);
+	++entry->sims_steps_nr;
+	entry->sims_order = ++core->simk_order;
+	core->simk_in_turn = true;
+	entry->sims_in_step = false;
+}
+
 static void timer_run(struct m0_sim_core *core, struct m0_sim_timer *timer)
 {
 	M0_ASSERT(timer != NULL);
@@ -232,6 +257,8 @@ static bool sim_turn(struct m0_sim_core *core)
 	core->simk_in_turn = true;
 	if (entry == NULL)
 		timer_run(core, timer);
+	else if (entry->sims_program != NULL)
+		program_run(core, entry);
 	else
 		strand_run(core, entry);
 	core->simk_in_turn = false;
@@ -289,17 +316,20 @@ static void sim_is_alive(struct m0_sim_core *core, uint64_t turns_nr)
 bool m0_sim__run(struct m0_sim_core *core, bool (*pred)(void *arg), void *arg,
 		 m0_time_t deadline)
 {
+	unsigned locked_nr = m0_mutex_held_nr() > 0;
 	uint64_t nr;
+	bool     done;
 
 	m0_sim__may_wait(core);
-	for (nr = 0; !pred(arg); ++nr) {
-		if (core->simk_now >= deadline)
-			return false;
+	M0_ASSERT_INFO(core->simk_program == NULL, "a program runs others");
+	core->simk_locked_nr += locked_nr;
+	for (nr = 0; !(done = pred(arg)) && core->simk_now < deadline; ++nr) {
 		sim_is_alive(core, nr);
 		if (!m0_sim__move(core, deadline))
 			sim_is_stuck(core);
 	}
-	return true;
+	core->simk_locked_nr -= locked_nr;
+	return done;
 }
 
 /* -- running ------------------------------------------------------------- */
@@ -428,8 +458,10 @@ void m0_sim__drop(struct m0_sim_core *core)
 	m0_sim__live = NULL;
 	m0_os_set(NULL);
 	m0_strand_forget();
+	/* The threads of programs wait for ever. */
 	for (i = 0; i < core->simk_strands_nr; ++i)
-		free(core->simk_strands[i]);
+		if (core->simk_strands[i]->sims_program == NULL)
+			free(core->simk_strands[i]);
 	m0_sim__fds_drop(core);
 	free(core->simk_strands);
 	free(core->simk_ready);

@@ -34,10 +34,26 @@ struct sim_place {
 	m0_time_t spc_late_ns_max;
 };
 
-/** A started strand. */
+struct m0_sim_core;
+struct sim_strand;
+
+/** Calls of the scheduler to a program (sim_program.c). */
+struct sim_program_ops {
+	/** When it goes on if nothing else happens; 0: now. */
+	m0_time_t (*spo_next)(const struct sim_strand *entry);
+	/** Lets it run until it waits. */
+	void (*spo_turn)(struct m0_sim_core *core, struct sim_strand *entry);
+	/** The program waits. @return false: `until` has come. */
+	bool (*spo_wait)(struct sim_strand   *entry,
+			 struct m0_semaphore *semaphore, m0_time_t until);
+};
+
+/** A started strand, or a program. */
 struct sim_strand {
-	struct m0_strand *sims_strand;
-	char              sims_name[SIM_NAME_LEN + 1];
+	/** NULL: a program. */
+	struct m0_strand             *sims_strand;
+	const struct sim_program_ops *sims_program;
+	char                          sims_name[SIM_NAME_LEN + 1];
 	/** When its last deadline and its oldest wake make it run. */
 	m0_time_t sims_deadline;
 	m0_time_t sims_wake_at;
@@ -50,6 +66,8 @@ struct sim_strand {
 	uint64_t sims_order;
 	bool     sims_woken;
 	bool     sims_in_step;
+	/** 1: a program that waits with locks held. */
+	unsigned sims_locked_nr;
 	uint64_t sims_steps_nr;
 };
 
@@ -79,6 +97,14 @@ struct m0_sim_core {
 	uintptr_t simk_thread;
 	/** Inside a step, a timer, a delivery: no waiting. */
 	bool simk_in_turn;
+	/** The program that runs; NULL: the test, or what it waits for. */
+	struct sim_strand *simk_program;
+	/** Waits with locks held: other programs, which might want them, do not run
+	 * meanwhile. */
+	unsigned simk_locked_nr;
+	/** While a program runs: the test's stderr, and what the program wrote. */
+	FILE  *simk_stderr;
+	char **simk_errors;
 	/** Separate random streams, so that a new draw in one does not change
 	 * the others. */
 	struct m0_rand simk_sched_rand;
@@ -152,6 +178,11 @@ void m0_sim__place_forget(struct m0_sim_core     *core,
  * the end is silent. */
 void m0_sim__stream_lose(struct m0_sim_stream *stream, int end);
 
+/** Adds an entry to the scheduler, with a name like this one. */
+void m0_sim__entry_add(struct m0_sim_core *core, struct sim_strand *entry,
+		       const char *name);
+/** Takes it off; the caller frees it. */
+void m0_sim__entry_del(struct m0_sim_core *core, struct sim_strand *entry);
 /** Counts a wake-up from sleep. */
 void m0_sim__strand_roused(struct m0_strand *strand);
 

@@ -42,6 +42,11 @@ const struct sim_place *m0_sim__place(const struct m0_sim_core *core)
 	return entry != NULL ? entry->sims_place : NULL;
 }
 
+static const void *sim_process(void)
+{
+	return m0_sim__place(m0_sim__core());
+}
+
 static uint64_t sim_wall(void)
 {
 	struct m0_sim_core     *core = m0_sim__core();
@@ -75,17 +80,41 @@ static bool strand_is_named(const struct m0_sim_core *core, const char *name)
 	return false;
 }
 
-/* The name of the strand, with the first free number if the name is taken. */
+/* The name, with the first free number if it is taken. */
 static void strand_name(const struct m0_sim_core *core,
-			struct sim_strand        *entry)
+			struct sim_strand *entry, const char *base)
 {
-	const char *base = entry->sims_strand->st_name;
-	char       *name = entry->sims_name;
-	unsigned    nr;
+	char    *name = entry->sims_name;
+	unsigned nr;
 
 	(void)snprintf(name, SIM_NAME_LEN + 1, "%.15s", base);
 	for (nr = 2; strand_is_named(core, name); ++nr)
 		(void)snprintf(name, SIM_NAME_LEN + 1, "%.15s.%u", base, nr);
+}
+
+void m0_sim__entry_add(struct m0_sim_core *core, struct sim_strand *entry,
+		       const char *name)
+{
+	size_t nr = core->simk_strands_nr;
+
+	strand_name(core, entry, name);
+	core->simk_strands = m0_sim__grow(core->simk_strands, nr,
+					  &core->simk_strands_max,
+					  sizeof core->simk_strands[0]);
+	core->simk_ready = m0_sim__realloc(core->simk_ready, nr + 2,
+					   sizeof core->simk_ready[0]);
+	core->simk_strands[core->simk_strands_nr++] = entry;
+}
+
+void m0_sim__entry_del(struct m0_sim_core *core, struct sim_strand *entry)
+{
+	size_t i;
+
+	for (i = 0; core->simk_strands[i] != entry; ++i)
+		M0_ASSERT(i + 1 < core->simk_strands_nr);
+	--core->simk_strands_nr;
+	memmove(&core->simk_strands[i], &core->simk_strands[i + 1],
+		(core->simk_strands_nr - i) * sizeof core->simk_strands[0]);
 }
 
 static int sim_strand_start(struct m0_strand       *strand,
@@ -93,7 +122,6 @@ static int sim_strand_start(struct m0_strand       *strand,
 {
 	struct m0_sim_core *core = m0_sim__core();
 	struct sim_strand  *entry;
-	size_t              nr = core->simk_strands_nr;
 
 	if (cpus != NULL && !m0_os_cpus_valid(cpus))
 		return -EINVAL;
@@ -105,19 +133,13 @@ static int sim_strand_start(struct m0_strand       *strand,
 		.sims_order = ++core->simk_order,
 		.sims_place = m0_sim__place(core),
 	};
-	strand_name(core, entry);
 	if (strand_is_slow(core))
 		entry->sims_late_ns_max = core->simk_cfg.simc_late_ns_max;
 	if (entry->sims_place != NULL)
 		entry->sims_late_ns_max =
 			max64u(entry->sims_late_ns_max,
 			       entry->sims_place->spc_late_ns_max);
-	core->simk_strands = m0_sim__grow(core->simk_strands, nr,
-					  &core->simk_strands_max,
-					  sizeof core->simk_strands[0]);
-	core->simk_ready = m0_sim__realloc(core->simk_ready, nr + 2,
-					   sizeof core->simk_ready[0]);
-	core->simk_strands[core->simk_strands_nr++] = entry;
+	m0_sim__entry_add(core, entry, strand->st_name);
 	strand->st_runner = entry;
 	m0_sim__trace(core, m0_sim__speaker(core), "sched", "start %s%s",
 		      entry->sims_name,
@@ -184,16 +206,11 @@ static void sim_strand_stop(struct m0_strand *strand)
 {
 	struct m0_sim_core *core = m0_sim__core();
 	struct sim_strand  *entry = strand->st_runner;
-	size_t              i;
 
 	M0_ASSERT(entry != NULL && entry->sims_strand == strand);
 	M0_ASSERT_INFO(!entry->sims_in_step, "%s stopped inside its own step",
 		       entry->sims_name);
-	for (i = 0; core->simk_strands[i] != entry; ++i)
-		M0_ASSERT(i + 1 < core->simk_strands_nr);
-	--core->simk_strands_nr;
-	memmove(&core->simk_strands[i], &core->simk_strands[i + 1],
-		(core->simk_strands_nr - i) * sizeof core->simk_strands[0]);
+	m0_sim__entry_del(core, entry);
 	m0_sim__trace(core, m0_sim__speaker(core), "sched", "stop %s",
 		      entry->sims_name);
 	strand->st_runner = NULL;
@@ -220,9 +237,31 @@ static bool pred_semaphore(void *arg)
 	return m0_semaphore_trydown(arg);
 }
 
+/* The wait of the program that runs, if one does. */
+static bool program_waits(struct m0_sim_core *core, struct m0_semaphore *what,
+			  m0_time_t deadline, bool *got)
+{
+	struct sim_strand *entry = core->simk_program;
+
+	m0_sim__may_wait(core);
+	if (entry == NULL)
+		return false;
+	entry->sims_locked_nr = m0_mutex_held_nr() > 0;
+	core->simk_locked_nr += entry->sims_locked_nr;
+	*got = entry->sims_program->spo_wait(entry, what, deadline);
+	core->simk_locked_nr -= entry->sims_locked_nr;
+	entry->sims_locked_nr = 0;
+	return true;
+}
+
 static bool sim_wait(struct m0_semaphore *semaphore, m0_time_t deadline)
 {
-	return m0_sim__run(m0_sim__core(), pred_semaphore, semaphore, deadline);
+	struct m0_sim_core *core = m0_sim__core();
+	bool                got;
+
+	if (program_waits(core, semaphore, deadline, &got))
+		return got;
+	return m0_sim__run(core, pred_semaphore, semaphore, deadline);
 }
 
 static void sim_post(struct m0_semaphore *semaphore)
@@ -239,7 +278,11 @@ static bool pred_never(void *arg)
 
 static void sim_sleep(m0_time_t deadline)
 {
-	(void)m0_sim__run(m0_sim__core(), pred_never, NULL, deadline);
+	struct m0_sim_core *core = m0_sim__core();
+	bool                got;
+
+	if (!program_waits(core, NULL, deadline, &got))
+		(void)m0_sim__run(core, pred_never, NULL, deadline);
 }
 
 /* A thread that yields is overtaken by others; time passes for it, too. */
@@ -381,4 +424,5 @@ const struct m0_os_ops m0_sim__os = {
 	.oo_fd_arm = sim_fd_arm,
 	.oo_random = sim_random,
 	.oo_yield = sim_yield,
+	.oo_process = sim_process,
 };

@@ -40,6 +40,8 @@ const char *m0_sim__speaker(const struct m0_sim_core *core)
 	const struct m0_strand  *strand = m0_strand_current();
 	const struct sim_strand *entry;
 
+	if (strand == NULL && !core->simk_in_turn && core->simk_program != NULL)
+		return core->simk_program->sims_name;
 	if (strand == NULL)
 		return core->simk_in_turn ? "sim" : "app";
 	entry = strand->st_runner;
@@ -168,6 +170,11 @@ void m0_sim__report(struct m0_sim_core *core, const char *why)
 	if (core->simk_reported)
 		return;
 	core->simk_reported = true;
+	if (core->simk_program != NULL) {
+		fflush(stderr);
+		stderr = core->simk_stderr;
+		fputs(*core->simk_errors, stderr);
+	}
 	/* Print even after a fatal signal: a partial trace is better than
 	 * none. */
 	/* NOLINTBEGIN(bugprone-signal-handler) */
