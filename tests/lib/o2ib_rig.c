@@ -295,9 +295,12 @@ static int fake_rx_begin(struct m0_lnd_ni *ni, struct m0_lnd_rx *rx,
 						  .lpy_bytes = rig->rg_wanted };
 	rx->lr_discard_bytes = 0;
 	kind = m0_o2ib__lnet_kind(bytes);
-	if (kind == M0_O2IB_LNET_REPLY && rig->rg_get != NULL) {
+	/* A REPLY that the driver has made names its source. */
+	if (kind == M0_O2IB_LNET_REPLY && rig->rg_get != NULL &&
+	    !rig->rg_get->rgt_is_done && m0_o2ib__lnet_src(bytes) != 0) {
 		rx->lr_payload = rig->rg_get->rgt_sink;
-		rx->lr_payload.lpy_bytes = rig->rg_wanted;
+		rx->lr_payload.lpy_bytes =
+			min64u(rig->rg_wanted, rx->lr_payload.lpy_bytes);
 	}
 	rx->lr_priv = rig;
 	rx->lr_cancelled = false;
