@@ -55,8 +55,7 @@ static void tm_event(const struct m0_net_tm_event *ev)
 static void buf_event(const struct m0_net_buffer_event *ev)
 {
 	struct m0_net_buffer *nb = ev->nbe_buffer;
-	struct side          *side =
-		container_of(nb->nb_tm, struct side, sd_tm);
+	struct side *side = container_of(nb->nb_tm, struct side, sd_tm);
 
 	if (ev->nbe_status != 0)
 		return;
@@ -124,8 +123,8 @@ static int side_open(struct side *side, unsigned i)
 	(void)m0_semaphore_init(&side->sd_came, 0);
 	side->sd_answers = i == 1;
 	side->sd_tm.ntm_callbacks = &tm_calls;
-	rc = m0_net_tm_init(&side->sd_tm, &dom) ?:
-	     m0_net_tm_start(&side->sd_tm, addr[i]);
+	rc = m0_net_tm_init(&side->sd_tm, &dom)
+		     ?: m0_net_tm_start(&side->sd_tm, addr[i]);
 	if (rc != 0)
 		return rc;
 	m0_semaphore_down(&side->sd_started);
@@ -158,8 +157,7 @@ static int exchange(void)
 	if (rc != 0)
 		return rc;
 	m0_semaphore_down(&sides[0].sd_sent);
-	if (!m0_semaphore_timeddown(&sides[0].sd_came,
-				    m0_time_from_now(10, 0)))
+	if (!m0_semaphore_timeddown(&sides[0].sd_came, m0_time_from_now(10, 0)))
 		return -ETIMEDOUT;
 	took = m0_time_sub(m0_time_now(), begin);
 	m0_semaphore_down(&sides[1].sd_sent);
