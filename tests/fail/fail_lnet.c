@@ -185,14 +185,14 @@ static void told_what_it_knows(void)
 	struct m0_lnet_fault_attr  attr;
 	struct m0_lnet_info       *info;
 	struct m0_lnet_peer_ni_row row;
-	int                        rc;
 
 	FAIL_TRY(m0_lnet_info_get(nodes[0], &info));
 	m0_lnet_info_free(info);
 	FAIL_TRY(m0_lnet_info_head_get(nodes[0], &info));
 	m0_lnet_info_free(info);
-	rc = m0_lnet_peer_nis_get(nodes[0], &m0_lnet_nid_any, &row, 1);
-	FAIL_TRY(rc > 0 ? 0 : rc);
+	FAIL_TRY(m0_lnet_peer_nis_get(nodes[0], &m0_lnet_nid_any, &row, 1) < 0
+			 ? -ENOMEM
+			 : 0);
 	m0_lnet_fault_attr_init(&attr, M0_LNET_FAULT_DUPLICATE);
 	attr.lfa_all = true;
 	FAIL_TRY(m0_lnet_fault_add(nodes[0], &attr, NULL));
