@@ -33,13 +33,17 @@ struct front_mem {
 	/** Registrations less deregistrations. */
 	uint64_t hmr_users_nr;
 	/** Attached: the attachment that was given the memory, emb_epoch or NO_EPOCH. */
-	uint32_t             hmr_epoch;
+	uint32_t hmr_epoch;
+	/** No attachment had it before; the present one does not take it. */
+	bool                 hmr_is_late;
+	bool                 hmr_is_refused;
 	struct m0_front_call hmr_add;
 	struct m0_front_call hmr_del;
 	/** Attached, and part of a region that is handed over: that region, and where in
 	 * it; bytes 0: it is a region itself. */
-	struct mem_key hmr_base;
-	size_t         hmr_offset;
+	struct mem_key    hmr_base;
+	size_t            hmr_offset;
+	struct front_mem *hmr_whole;
 	/** Memory that the server has in its place; NULL: the memory itself. */
 	void *hmr_shadow;
 
@@ -186,8 +190,9 @@ static int region_name(struct m0_lnet *lnet, struct front_mem *mem)
 
 	M0_PRE_EX(m0_mutex_is_locked(&lnet->fro_lock));
 	if (is_part(mem)) {
+		mem->hmr_whole = find(lnet, &mem->hmr_base);
 		mem->hmr_mem.nmm_mem.lme_region =
-			find(lnet, &mem->hmr_base)->hmr_mem.nmm_mem.lme_region;
+			mem->hmr_whole->hmr_mem.nmm_mem.lme_region;
 		return 0;
 	}
 	if (lnet->fro_pump != NULL) {
@@ -223,6 +228,8 @@ static int mem_use(struct m0_lnet *lnet, struct front_mem *mem,
 	mem->hmr_epoch = lnet->fro_shut ? NO_EPOCH : lnet->fro_embed.emb_epoch;
 	*ret = find(lnet, &mem->hmr_key);
 	if (*ret != NULL) {
+		if ((*ret)->hmr_whole->hmr_is_refused)
+			return -EDQUOT;
 		++(*ret)->hmr_users_nr;
 		return 0;
 	}
@@ -265,7 +272,8 @@ static bool seg_find(const struct m0_lnet *lnet, const void *addr,
 		mem = mems->hmz_sorted[rank];
 		from = (uintptr_t)mem->hmr_key.mek_addr;
 		if (at - from > mem->hmr_key.mek_bytes ||
-		    bytes > mem->hmr_key.mek_bytes - (at - from))
+		    bytes > mem->hmr_key.mek_bytes - (at - from) ||
+		    mem->hmr_whole->hmr_is_refused)
 			continue;
 		*ret = (struct m0_ring_seg){
 			.rsg_region = mem->hmr_mem.nmm_mem.lme_region,
@@ -475,6 +483,7 @@ static struct front_mem *mem_new(void *addr, size_t bytes)
 		return NULL;
 	mem->hmr_key = (struct mem_key){ addr, bytes };
 	mem->hmr_users_nr = 1;
+	mem->hmr_whole = mem;
 	mem->hmr_mem.nmm_mem.lme_addr = addr;
 	mem->hmr_mem.nmm_mem.lme_bytes = bytes;
 	m0_list_link_init(&mem->hmr_mem.nmm_link);
@@ -642,6 +651,9 @@ uint32_t m0_front__mem_next(struct m0_lnet *lnet, void **addr, uint64_t *bytes)
 	m0_front__lock(lnet);
 	mem = owed_find(lnet);
 	if (mem != NULL) {
+		mem->hmr_is_late = mem->hmr_epoch == NO_EPOCH ||
+				   mem->hmr_is_refused;
+		mem->hmr_is_refused = false;
 		mem->hmr_epoch = lnet->fro_embed.emb_epoch;
 		ret = mem->hmr_mem.nmm_mem.lme_region;
 		*addr = mem->hmr_mem.nmm_mem.lme_addr;
@@ -656,21 +668,25 @@ bool m0_front__mem_is_owed(const struct m0_lnet *lnet)
 	return owed_find(lnet) != NULL;
 }
 
-bool m0_front__mem_is_used(struct m0_lnet *lnet, uint32_t nr)
+int m0_front__mem_refused(struct m0_lnet *lnet, uint32_t nr, int rc)
 {
+	bool                 is_full = M0_IN(rc, (-EDQUOT, -ENOMEM, -ENOSPC));
 	struct m0_list_link *link;
-	bool                 is_used = false;
+	int                  ret = 0;
 
-	M0_PRE(nr > 0);
+	M0_PRE(nr > 0 && rc < 0);
 	m0_front__lock(lnet);
 	m0_list_for_each(&lnet->fro_mems.hmz_all, link) {
-		const struct front_mem *mem = mem_of_all(link);
+		struct front_mem *mem = mem_of_all(link);
 
-		is_used |= !is_part(mem) && mem->hmr_users_nr > 0 &&
-			   mem->hmr_mem.nmm_mem.lme_region == nr;
+		if (is_part(mem) || mem->hmr_users_nr == 0 ||
+		    mem->hmr_mem.nmm_mem.lme_region != nr)
+			continue;
+		mem->hmr_is_refused = is_full && mem->hmr_is_late;
+		ret = mem->hmr_is_refused ? 0 : rc;
 	}
 	m0_mutex_unlock(&lnet->fro_lock);
-	return is_used;
+	return ret;
 }
 
 bool m0_front__mem_is_left(const struct m0_lnet *lnet)

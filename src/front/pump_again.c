@@ -146,9 +146,9 @@ static int memory_renew(struct m0_pump *pump)
 	rc = m0_pump__is_far(pump)
 		     ? m0_pump__region_share(pump, nr, addr, bytes)
 		     : 0;
-	/* Another thread has given it, or has given it up. */
+	/* Another thread has given it. */
 	if (rc != 0 && rc != -EEXIST)
-		return m0_front__mem_is_used(lnet, nr) ? rc : 1;
+		return m0_pump__region_refused(pump, nr, rc) ?: 1;
 	m0_mutex_lock(&pump->pmp_lock);
 	if (m0_pump__is_open(pump) &&
 	    m0_shared_reserve(pump->pmp_side, 1, NULL) == 0)

@@ -13,6 +13,7 @@
 enum {
 	PORTAL = 20,
 	BUF_BYTES = 4096,
+	REGION_BYTES = 48 << 20,
 	BITS = 77,
 	ROUNDS_NR = 20
 };
@@ -102,6 +103,11 @@ static void lnet_open(struct m0_lnet **ret, enum kind how,
 		fail_msg("%s", why);
 }
 
+static void give(void *at)
+{
+	assert_int_equal(m0_lnet_mem_register(lnet, at, BUF_BYTES), 0);
+}
+
 static void front_open(enum kind how, m0_time_t reattach_ns)
 {
 	unsigned i;
@@ -117,8 +123,7 @@ static void front_open(enum kind how, m0_time_t reattach_ns)
 		vecs[i].ov_buf = &bufs[i];
 		vecs[i].ov_vec.v_count = &counts[i];
 		vecs[i].ov_vec.v_nr = 1;
-		assert_int_equal(m0_lnet_mem_register(lnet, bufs[i], BUF_BYTES),
-				 0);
+		give(bufs[i]);
 	}
 	m0_lnet_eq_init(&eq, lnet, called, 0);
 	good_nr = 0;
@@ -167,6 +172,34 @@ static void events_await(const unsigned *nr, unsigned wanted)
 		step();
 	}
 	assert_int_equal(get(nr), wanted);
+}
+
+static void daemon_lose(void)
+{
+	daemon_end();
+	state_await(true);
+}
+
+static void daemon_renew(void)
+{
+	daemon_lose();
+	daemon_start();
+	state_await(false);
+}
+
+static void *region_add(void)
+{
+	void *at = m0_alloc_aligned(REGION_BYTES, 12);
+
+	assert_non_null(at);
+	give(at);
+	return at;
+}
+
+static void region_del(void *at)
+{
+	m0_lnet_mem_deregister(lnet, at, BUF_BYTES);
+	m0_free_aligned(at, REGION_BYTES, 12);
 }
 
 static int entry_add(uint64_t bits, unsigned buf)
@@ -269,8 +302,7 @@ static void numbers_and_nids_are_renewed(void **state)
 	assert_int_equal(m0_lnet_tm_claim(lnet, PORTAL, 7, &nr), 0);
 	assert_int_equal(m0_lnet_tm_claim(lnet, PORTAL, 8, &nr), 0);
 	assert_int_equal(m0_lnet_tm_claim(lnet, PORTAL, 9, &nr), 0);
-	daemon_end();
-	state_await(true);
+	daemon_lose();
 	m0_lnet_tm_release(lnet, PORTAL, 8);
 	node_renew("tcp(127.0.0.2)");
 	daemon_start();
@@ -303,26 +335,19 @@ static void memory_changes_meanwhile(void **state)
 	for (i = 0; i < ROUNDS_NR; ++i) {
 		unsigned how = i % 4;
 
-		daemon_end();
-		state_await(true);
+		daemon_lose();
 		m0_lnet_mem_deregister(lnet, other, BUF_BYTES);
 		if (how > 0)
-			assert_int_equal(m0_lnet_mem_register(lnet, other,
-							      BUF_BYTES),
-					 0);
+			give(other);
 		if (how > 1)
 			m0_lnet_mem_deregister(lnet, other, BUF_BYTES);
 		daemon_start();
 		if (how == 3)
-			assert_int_equal(m0_lnet_mem_register(lnet, other,
-							      BUF_BYTES),
-					 0);
+			give(other);
 		state_await(false);
 		if (how % 2 == 0) {
 			assert_int_equal(put(BITS, 1), -EFAULT);
-			assert_int_equal(m0_lnet_mem_register(lnet, other,
-							      BUF_BYTES),
-					 0);
+			give(other);
 		}
 		message_moves(i % 2);
 	}
@@ -333,9 +358,6 @@ static void memory_changes_meanwhile(void **state)
  * given them. */
 static void regions_come_meanwhile(void **state)
 {
-	enum {
-		REGION_BYTES = 32 << 20
-	};
 	void    *at[4];
 	unsigned round;
 	unsigned i;
@@ -343,30 +365,58 @@ static void regions_come_meanwhile(void **state)
 	(void)state;
 	front_open(THREAD, 20 * M0_TIME_ONE_SECOND);
 	for (round = 0; round < ROUNDS_NR; ++round) {
-		daemon_end();
-		state_await(true);
+		daemon_lose();
 		for (i = 0; i < ARRAY_SIZE(at); ++i) {
 			if (i == round % 5)
 				daemon_start();
-			at[i] = m0_alloc_aligned(REGION_BYTES, 12);
-			assert_non_null(at[i]);
-			assert_int_equal(m0_lnet_mem_register(lnet, at[i],
-							      BUF_BYTES),
-					 0);
+			at[i] = region_add();
 		}
 		if (round % 5 == 4)
 			daemon_start();
 		state_await(false);
 		for (i = 0; i < ARRAY_SIZE(at); ++i) {
 			bufs[0] = at[i];
-			memset(at[i], 'n', BUF_BYTES);
 			assert_int_equal(put(BITS, 0), 0);
 			events_await(&good_nr, 4 * round + i + 1);
-			m0_lnet_mem_deregister(lnet, at[i], BUF_BYTES);
-			m0_free_aligned(at[i], REGION_BYTES, 12);
+			region_del(at[i]);
 		}
 		bufs[0] = own;
 	}
+	front_close();
+}
+
+/* More memory than the next daemon maps: it takes the rest once there is room. */
+static void refused_memory_ends_nothing(void **state)
+{
+	void    *at[6];
+	unsigned taken_nr = 0;
+	unsigned i;
+
+	(void)state;
+	front_open(THREAD, 20 * M0_TIME_ONE_SECOND);
+	daemon_lose();
+	for (i = 0; i < ARRAY_SIZE(at); ++i)
+		at[i] = region_add();
+	daemon_start();
+	state_await(false);
+	for (i = 0; i < ARRAY_SIZE(at); ++i) {
+		bufs[0] = at[i];
+		if (put(BITS, 0) == 0)
+			events_await(&good_nr, ++taken_nr);
+	}
+	assert_in_range(taken_nr, 1, ARRAY_SIZE(at) - 1);
+	assert_int_equal(put(BITS, 0), -EFAULT);
+	assert_int_equal(m0_lnet_mem_register(lnet, at[5], BUF_BYTES), -EDQUOT);
+	for (i = 0; i + 2 < ARRAY_SIZE(at); ++i)
+		region_del(at[i]);
+	daemon_renew();
+	for (; i < ARRAY_SIZE(at); ++i) {
+		bufs[0] = at[i];
+		assert_int_equal(put(BITS, 0), 0);
+		events_await(&good_nr, ++taken_nr);
+		region_del(at[i]);
+	}
+	bufs[0] = own;
 	front_close();
 }
 
@@ -376,10 +426,7 @@ static void lazy_portals_stay(void **state)
 	(void)state;
 	front_open(THREAD, 20 * M0_TIME_ONE_SECOND);
 	assert_int_equal(m0_lnet_lazy_set(lnet, PORTAL, true), 0);
-	daemon_end();
-	state_await(true);
-	daemon_start();
-	state_await(false);
+	daemon_renew();
 	assert_int_equal(put(BITS, 0), 0);
 	(void)m0_nanosleep(20 * M0_TIME_ONE_MSEC, NULL);
 	assert_int_equal(entry_add(BITS, 1), 0);
@@ -428,10 +475,7 @@ static void queues_carry_over(void **state)
 						 m0_time_from_now(5, 0)),
 				 0);
 		assert_int_equal(ev.ev_status, 0);
-		daemon_end();
-		state_await(true);
-		daemon_start();
-		state_await(false);
+		daemon_renew();
 		/* Three of the life before. */
 		for (i = 0; i < 3; ++i)
 			assert_int_equal(
@@ -463,8 +507,7 @@ static void looks_are_bounded(void **state)
 	(void)state;
 	for (i = 0; i < ARRAY_SIZE(ns); ++i) {
 		front_open(i == 0 ? THREAD : INLINE, ns[i]);
-		daemon_end();
-		state_await(true);
+		daemon_lose();
 		stays_ended();
 		daemon_start();
 		stays_ended();
@@ -615,10 +658,7 @@ static bool late_buffer_round(struct m0_net_buffer *nb)
 	assert_int_equal(m0_net_tm_start(&tm, "127.0.0.1@tcp:12345:40:7"), 0);
 	while (tm.ntm_state != M0_NET_TM_STARTED)
 		m0_net_buffer_event_deliver_all(&tm);
-	daemon_end();
-	state_await(true);
-	daemon_start();
-	state_await(false);
+	daemon_renew();
 	ret = tm.ntm_state == M0_NET_TM_STARTED;
 	if (ret)
 		late_buffer_add(nb);
@@ -739,6 +779,7 @@ int main(void)
 		TEST(numbers_and_nids_are_renewed),
 		TEST(memory_changes_meanwhile),
 		TEST(regions_come_meanwhile),
+		TEST(refused_memory_ends_nothing),
 		TEST(lazy_portals_stay),
 		TEST(queues_carry_over),
 		TEST(looks_are_bounded),
