@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "easy/easy_internal.h"
+#include "m0/log.h"
 #include "m0/rpc_store_lmdb.h"
 
 enum {
@@ -235,7 +236,11 @@ static int machine_links(struct m0_easy *easy, const char **own)
 	for (i = 1; i < addrs->ead_nr; ++i) {
 		*own = addrs->ead_addr[i];
 		rc = m0_rpc_machine_link_add(&easy->eas_machine, *own);
-		if (rc != 0)
+		/* Another service may have begun where this one has grown. */
+		if (M0_IN(rc, (-EADDRINUSE, -EPERM)))
+			m0_log(M0_LOG_WARN, "not at \"%s\": %s", *own,
+			       m0_errname(rc));
+		else if (rc != 0)
 			return rc;
 	}
 	for (i = 0; m0_rpc_machine_link_addr(&easy->eas_machine, i, addr) == 0;

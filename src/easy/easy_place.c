@@ -441,7 +441,21 @@ static int addr_add(struct easy_addrs *ret, const char *addr, size_t nr,
 	return 0;
 }
 
-/* A NID alone stands for the default service there. */
+/* Stores what follows a NID alone: the first stands for the default service, and others have
+ * the number after that of the address before. */
+static void nid_tail(char *ret, const struct easy_addrs *addrs)
+{
+	const char *before =
+		addrs->ead_nr == 0 ? NULL : addrs->ead_addr[addrs->ead_nr - 1];
+
+	if (before != NULL)
+		before = strchr(before + strcspn(before, "@"), ':');
+	if (before == NULL)
+		tail_make(ret, ":12345:40:1", addrs->ead_nr);
+	else
+		tail_make(ret, before, 1);
+}
+
 static bool is_nid(const char *addr, size_t nr)
 {
 	char               copy[M0_LNET_NIDSTR_SIZE];
@@ -465,7 +479,7 @@ static int addrs_set(struct easy_addrs *ret, const struct text *text, char *why)
 		nr = strcspn(at, ",");
 		*tail = 0;
 		if (!text->txt_is_mem && is_nid(at, nr))
-			tail_make(tail, ":12345:40:1", ret->ead_nr);
+			nid_tail(tail, ret);
 		rc = addr_add(ret, at, nr, tail, why);
 		if (at[nr] == 0)
 			break;
