@@ -395,7 +395,16 @@ static bool msg_stage(struct chain *chain, struct m0_o2ib__msg *msg)
 	return true;
 }
 
-/** A GET_REQ whose memory has more pieces than the peer takes is an IMMEDIATE. */
+/** Half of what the connection may have asked for is for PUT_REQs. */
+static bool fetch_fits(const struct m0_o2ib__msg *msg)
+{
+	const struct m0_o2ib_params *granted = &msg->oms_conn->ocn_params;
+
+	return msg->oms_xfer->oxf_segs_nr <= granted->ibp_frags_max &&
+	       msg->oms_peer->ope_fetches_nr <= granted->ibp_queue_depth / 2;
+}
+
+/** A GET_REQ that does not fit is an IMMEDIATE. */
 static void fetch_fit(struct m0_o2ib__msg *msg)
 {
 	struct m0_o2ib__xfer *xfer = msg->oms_xfer;
@@ -403,7 +412,7 @@ static void fetch_fit(struct m0_o2ib__msg *msg)
 
 	M0_PRE(msg->oms_has_slot);
 	M0_PRE(xfer->oxf_is_fetch && xfer->oxf_req == msg);
-	if (xfer->oxf_segs_nr <= msg->oms_conn->ocn_params.ibp_frags_max)
+	if (fetch_fits(msg))
 		return;
 	m0_o2ib__credits_unreserve(&msg->oms_conn->ocn_credits);
 	msg->oms_has_slot = false;
@@ -579,6 +588,19 @@ void m0_o2ib__queues_return(struct m0_o2ib__conn *conn)
 	}
 }
 
+/** A GET_REQ may have arrived, and must not be sent again. */
+static enum m0_lnd_health asked_health(const struct m0_o2ib__xfer *xfer,
+				       int                         status)
+{
+	enum m0_lnd_health health = m0_o2ib__health(status, true);
+
+	if (status == -ETIMEDOUT && xfer->oxf_state == M0_O2IB__OFFERED)
+		return M0_LND_REMOTE_TIMEOUT;
+	return xfer->oxf_is_fetch && health == M0_LND_REMOTE_DROPPED
+		       ? M0_LND_REMOTE_ERROR
+		       : health;
+}
+
 void m0_o2ib__posted_end(struct m0_o2ib__conn *conn)
 {
 	enum m0_lnd_health   health = m0_o2ib__health(conn->ocn_status, true);
@@ -598,10 +620,6 @@ void m0_o2ib__posted_end(struct m0_o2ib__conn *conn)
 				      struct m0_o2ib__xfer, oxf_link);
 
 		m0_o2ib__source_end(xfer, conn->ocn_status,
-				    conn->ocn_status == -ETIMEDOUT &&
-						    xfer->oxf_state ==
-							    M0_O2IB__OFFERED
-					    ? M0_LND_REMOTE_TIMEOUT
-					    : health);
+				    asked_health(xfer, conn->ocn_status));
 	}
 }

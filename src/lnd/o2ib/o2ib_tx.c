@@ -110,12 +110,15 @@ static bool get_is_near(const struct m0_o2ib__ni *ni, struct m0_lnd_tx *tx,
 	       m0_o2ib__lnet_src(hdr) == ni->oni_self.ibs_nid4;
 }
 
-/** A GET keeps its credits of LNet until it is answered. Half of them are for other
- * messages: REPLYs among them, for which a peer may wait that keeps its own. */
+/** A GET keeps its credits of LNet until it is answered, and its slot of the connection. Half
+ * of them are for other messages: REPLYs among them, for which a peer may wait that keeps its
+ * own. */
 static bool fetch_may(const struct m0_o2ib__ni   *ni,
 		      const struct m0_o2ib__peer *peer)
 {
 	return peer->ope_fetches_nr < ni->oni_ni->ldn_peer_credits / 2 &&
+	       peer->ope_fetches_nr <
+		       peer->ope_wire.ibo_ask.ibp_queue_depth / 2 &&
 	       ni->oni_fetches_nr < ni->oni_ni->ldn_credits / 2;
 }
 

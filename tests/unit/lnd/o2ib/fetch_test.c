@@ -108,8 +108,8 @@ static void a_get_names_its_memory(void **state)
 	assert_false(qp->rgq_is_broken);
 }
 
-/* T14: an error ends the GET, and not the connection. One that finds nothing has been sent, and
- * gets no REPLY, as one that is an IMMEDIATE. */
+/* T14: an error ends the GET, and not the connection. One that finds nothing gets no REPLY, so
+ * that its operation ends now. */
 static void a_get_finds_nothing(void **state)
 {
 	(void)state;
@@ -117,7 +117,8 @@ static void a_get_finds_nothing(void **state)
 	get_req_is_heard(LARGE);
 	done_say(-ENODATA);
 	assert_true(get->rgt_is_done);
-	assert_int_equal(get->rgt_status, 0);
+	assert_int_equal(get->rgt_status, -ENODATA);
+	assert_int_equal(get->rgt_health, M0_LND_REMOTE_ERROR);
 	get_send(LARGE);
 	get_req_is_heard(LARGE);
 	done_say(-ENOMEM);
@@ -223,29 +224,42 @@ static void a_silent_peer_is_left(void **state)
 	assert_int_equal(get->rgt_health, M0_LND_REMOTE_TIMEOUT);
 }
 
-/* 3.2: a GET_REQ takes a credit, and a slot for its answer; 4.3: its GET_DONE returns the slot. */
+/* The connection is lost after the GET_REQ has left: it may have arrived, and is not sent again. */
+static void a_lost_get_is_not_sent_again(void **state)
+{
+	(void)state;
+	get_send(LARGE);
+	get_req_is_heard(LARGE);
+	rig_complete(&rig, qp);
+	rig_over(&rig, qp);
+	assert_true(get->rgt_is_done);
+	assert_int_equal(get->rgt_status, -ECONNRESET);
+	assert_int_equal(get->rgt_health, M0_LND_REMOTE_ERROR);
+}
+
+/* 3.2: a GET_REQ takes a credit, and a slot for its answer, of which half are for others; 4.3:
+ * its GET_DONE returns the slot. */
 static void a_get_takes_a_credit_and_a_slot(void **state)
 {
-	uint64_t cookies[RIG_DEPTH];
+	uint64_t cookies[RIG_DEPTH / 2];
 	unsigned i;
 
 	(void)state;
 	rig.rg_ni.ldn_peer_credits = 4 * RIG_DEPTH;
-	for (i = 0; i < RIG_DEPTH + 1; ++i)
+	for (i = 0; i < RIG_DEPTH / 2 + 1; ++i)
 		get_send(LARGE);
-	for (i = 0; i < RIG_DEPTH; ++i) {
+	for (i = 0; i < RIG_DEPTH / 2; ++i) {
 		get_req_is_heard(LARGE);
 		cookies[i] = got.om_req.ibq_cookie;
 		assert_true(i == 0 || cookies[i] != cookies[i - 1]);
 	}
-	assert_int_equal(heard(), 0);
-	say_immediate(1, 1);
-	/* A credit, and no slot. */
-	assert_int_equal(heard(), 0);
-	got.om_req.ibq_cookie = cookies[3];
-	rig.rg_get = &rig.rg_txs[3];
+	assert_int_equal(heard(), M0_O2IB_IMMEDIATE);
+	say_immediate(RIG_DEPTH / 2, 1);
+	got.om_req.ibq_cookie = cookies[1];
+	rig.rg_get = &rig.rg_txs[1];
 	done_say(LARGE);
-	assert_true(rig.rg_txs[3].rgt_is_done);
+	assert_true(rig.rg_txs[1].rgt_is_done);
+	get_send(LARGE);
 	assert_int_equal(heard(), M0_O2IB_GET_REQ);
 }
 
@@ -323,6 +337,28 @@ static void many_pieces_are_immediate(void **state)
 	assert_true(get->rgt_is_done);
 	get_send(LARGE);
 	get_req_is_heard(LARGE);
+}
+
+/* A peer grants fewer requests than we ask for: GET_REQs are at most half of them. */
+static void a_shallow_connection_has_fewer(void **state)
+{
+	struct m0_o2ib_hdr h = hdr(M0_O2IB_CONNREQ, 0);
+	unsigned           i;
+
+	(void)state;
+	rig_over(&rig, qp);
+	h.ibh_dst_stamp = 0;
+	qp = rig_request(&rig, buf,
+			 m0_o2ib__conn_encode(
+				 &h, &(struct m0_o2ib_params){ 4, 256, 4096 },
+				 buf, sizeof buf));
+	assert_non_null(qp);
+	rig_up(&rig, qp, NULL, 0);
+	for (i = 0; i < 3; ++i)
+		get_send(LARGE);
+	for (i = 0; i < 2; ++i)
+		assert_int_equal(heard(), M0_O2IB_GET_REQ);
+	assert_int_equal(heard(), M0_O2IB_IMMEDIATE);
 }
 
 /* The engine puts the REPLY off, and takes it, refuses it, or its connection ends first. */
@@ -412,10 +448,12 @@ int main(void)
 		FETCH(a_cancelled_get_ends_with_the_connection),
 		FETCH(an_unsent_get_is_cancelled),
 		FETCH(a_silent_peer_is_left),
+		FETCH(a_lost_get_is_not_sent_again),
 		FETCH(a_get_takes_a_credit_and_a_slot),
 		FETCH(half_of_the_credits_are_left),
 		FETCH(other_gets_are_immediate),
 		FETCH(many_pieces_are_immediate),
+		FETCH(a_shallow_connection_has_fewer),
 		FETCH(a_reply_is_put_off),
 		FETCH(a_reply_may_end_its_connection),
 		FETCH(a_reply_elsewhere_fails),
