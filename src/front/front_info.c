@@ -229,6 +229,9 @@ int m0_lnet_peer_nis_get(struct m0_lnet *lnet, const struct m0_lnet_nid *after,
 	do {
 		part = min_check(max - nr, (unsigned)M0_RING_PEER_NIS_MAX);
 		rc = peer_nis_part(lnet, after, ret + nr, part);
+		/* The entry of `after` went meanwhile: the caller has those before. */
+		if (rc == -ENOENT && nr > 0)
+			break;
 		if (rc < 0)
 			return rc;
 		nr += (unsigned)rc;
