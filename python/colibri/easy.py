@@ -11,7 +11,6 @@ import logging
 import os
 import threading
 import typing
-import weakref
 
 from . import _lib
 from .store import Blob, BytesLike, Request, error
@@ -28,9 +27,10 @@ Handler = typing.Callable[[Request], Result]
 # Results of queries, until the library has sent them: address -> [object, uses].
 _held: dict[int, list] = {}
 _held_lock = threading.Lock()
-# Open handles; they are closed before the interpreter ends, since threads of the
-# library call into it.
-_open: weakref.WeakSet = weakref.WeakSet()
+# Open handles. The library calls into them until they are closed, so the set keeps them
+# alive, whether or not the program does; _close_all() closes the rest before the
+# interpreter ends.
+_open: set[_Handle] = set()
 _in_handler = threading.local()
 
 
@@ -126,13 +126,14 @@ class _Handle:
 
     def _start(self, place: str | None, cfg: _lib.Cfg) -> None:
         why = ctypes.create_string_buffer(_lib.WHY_BYTES)
+        _open.add(self)            # An interrupt may come as soon as it is open.
         rc = _lib.lib().m0_easy_open(ctypes.byref(self._handle),
                                      None if place is None else os.fsencode(place),
                                      ctypes.byref(cfg), why)
         if rc != 0:
+            _open.discard(self)
             text = why.value.decode(errors='replace')
             raise OSError(-rc, text or os.strerror(-rc))
-        _open.add(self)
 
     def _it(self) -> ctypes.c_void_p:
         if not self._handle:
@@ -157,7 +158,8 @@ class _Handle:
 
 
 class Service(_Handle):
-    """A service; a context manager.
+    """A service; a context manager. It runs until close() or the end of the process, also
+    if the program keeps no reference to it.
 
     place       "lnet:NETWORKS[/PORT][:ADDRESS]", such as "lnet:tcp(eth0)/7988";
                 None stands for the networks of $M0_LNET, or tcp on the first device.

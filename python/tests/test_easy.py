@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import errno
+import gc
 import logging
 import os
 import signal
@@ -12,6 +13,7 @@ import tempfile
 import threading
 import time
 import unittest
+import weakref
 
 import colibri
 from colibri import _lib
@@ -186,6 +188,18 @@ class Easy(unittest.TestCase):
             timer.join()
             table.go.set()
             client.update(PUT, b'key', b'value')
+
+    def test_a_service_without_a_reference_goes_on(self):
+        service = colibri.Service(f'mem:127.0.0.1:{self.port}', Table().ops)
+        place, ref = f'mem:{service.address}', weakref.ref(service)
+        del service
+        gc.collect()
+        self.assertIsNotNone(ref())
+        with colibri.Client(place) as client:
+            self.assertEqual(client.query(ECHO, b'ab'), b'ab' * 1000)
+        ref().close()
+        gc.collect()
+        self.assertIsNone(ref())
 
     def test_a_store_that_lasts(self):
         with tempfile.TemporaryDirectory() as directory:
