@@ -26,17 +26,23 @@ class Blob:
     """Memory of the library, not copied: data of a request, or a value of the store.
 
     It can be put into the store, returned by a handler, or copied by bytes(). When the
-    handler has returned, its memory is gone, and each use raises ValueError.
+    handler has returned, its memory is gone, and each use raises ValueError. The same is
+    true of a value of the store after the next change of the store, whichever key that
+    concerns: copy by bytes() what you need beyond it.
     """
 
-    __slots__ = ('_part', '_request')
+    __slots__ = ('_part', '_request', '_changes')
 
-    def __init__(self, part: _lib.Slice, request: Request) -> None:
+    def __init__(self, part: _lib.Slice, request: Request, changes: int | None) -> None:
         self._part = part
         self._request = request
+        # Of a value of the store: what the request has counted when it was read.
+        self._changes = changes
 
     def _slice(self) -> _lib.Slice:
         self._request._check()
+        if self._changes is not None and self._changes != self._request._changes:
+            raise ValueError('the store has changed since this value was read')
         return self._part
 
     def __len__(self) -> int:
@@ -76,7 +82,7 @@ class Transaction:
             return None
         if rc != 0:
             raise error(rc, 'get')
-        return Blob(part, self._request)
+        return Blob(part, self._request, self._request._changes)
 
     def put(self, key: BytesLike, value: BytesLike | Blob) -> None:
         """Sets the value of `key`."""
@@ -87,6 +93,7 @@ class Transaction:
         else:
             value = bytes(value)
             part = _lib.slice_of(value)
+        self._request._changes += 1
         rc = _lib.lib().m0_rpc_tx_put(self._tx, _lib.slice_of(key), part)
         if rc != 0:
             raise error(rc, 'put')
@@ -95,13 +102,15 @@ class Transaction:
         """Deletes `key`. False: there was none."""
         self._request._check()
         key = bytes(key)
+        self._request._changes += 1
         rc = _lib.lib().m0_rpc_tx_del(self._tx, _lib.slice_of(key))
         if rc not in (0, -errno.ENOENT):
             raise error(rc, 'del')
         return rc == 0
 
     def items(self, prefix: BytesLike = b'') -> Iterator[tuple[bytes, Blob]]:
-        """Keys that begin with `prefix`, in their order, each with its value."""
+        """Keys that begin with `prefix`, in their order, each with its value. The store
+        may be changed meanwhile."""
         prefix = bytes(prefix)
         key, found, value = prefix, _lib.Slice(), _lib.Slice()
         if prefix and (first := self.get(prefix)) is not None:
@@ -117,7 +126,8 @@ class Transaction:
             key = _lib.bytes_of(found)
             if not key.startswith(prefix):
                 return
-            yield key, Blob(_lib.Slice(value.sl_data, value.sl_nr), self._request)
+            yield key, Blob(_lib.Slice(value.sl_data, value.sl_nr), self._request,
+                            self._request._changes)
 
     def __getitem__(self, key: BytesLike) -> bytes:
         value = self.get(key)
@@ -141,7 +151,7 @@ class Transaction:
 class Request:
     """A request as its handler sees it. It ends when the handler returns."""
 
-    __slots__ = ('opcode', 'args', 'data', 'tx', 'client', '_open')
+    __slots__ = ('opcode', 'args', 'data', 'tx', 'client', '_open', '_changes')
 
     #: Number of the operation.
     opcode: int
@@ -156,9 +166,12 @@ class Request:
 
     def __init__(self, raw: _lib.Request) -> None:
         self._open = True
+        # Changes of the store so far.
+        self._changes = 0
         self.opcode = raw.erq_opcode
         self.args = _lib.bytes_of(raw.erq_args)
-        self.data = Blob(_lib.Slice(raw.erq_data.sl_data, raw.erq_data.sl_nr), self)
+        self.data = Blob(_lib.Slice(raw.erq_data.sl_data, raw.erq_data.sl_nr), self,
+                         None)
         self.tx = Transaction(self, raw.erq_tx)
         self.client = raw.erq_client.u_hi << 64 | raw.erq_client.u_lo
 

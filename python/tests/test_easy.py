@@ -18,7 +18,7 @@ import weakref
 import colibri
 from colibri import _lib
 
-PUT, GET, DEL, KEYS, FAIL, WAIT, ECHO, ADD, KEPT, LATER = range(10)
+PUT, GET, DEL, KEYS, FAIL, WAIT, ECHO, ADD, KEPT, LATER, SWAP = range(11)
 BIG = 3 << 20
 
 
@@ -72,6 +72,21 @@ class Table:
             total = int(request.tx[b'sum'] if b'sum' in request.tx else b'0')
             request.tx[b'sum'] = b'%d' % (total + int(request.args))
             return request.tx[b'sum']
+
+        @ops.update(SWAP)
+        def swap(request):
+            """Swaps x and y, by copies or not."""
+            tx, copy = request.tx, request.args == b'copy'
+            x, y = tx.get(b'x'), tx.get(b'y')
+            if copy:
+                x = bytes(x)
+            tx.put(b'x', y)
+            tx.put(b'y', x)
+            for key, value in tx.items(b'x'):
+                tx.put(b'z', value)
+                tx.delete(key)
+                tx.put(key, tx.get(b'z'))
+            return tx.get(b'y')
 
         @ops.update(KEPT)
         def keep(request):
@@ -164,6 +179,20 @@ class Easy(unittest.TestCase):
                         lambda: list(old.tx)):
                 with self.assertRaises(ValueError):
                     use()
+
+    def test_a_value_ends_with_the_next_change(self):
+        with tempfile.TemporaryDirectory() as directory:
+            for number, options in enumerate(({}, {'directory': directory})):
+                with pair(self.port + 200 * number, **options) as (_, client):
+                    client.update(PUT, b'x', b'one')
+                    client.update(PUT, b'y', b'two' * 1000)
+                    with self.assertRaises(OSError) as caught:
+                        client.update(SWAP)
+                    self.assertEqual(caught.exception.errno, errno.EINVAL)
+                    self.assertEqual(client.query(GET, b'x'), b'one')
+                    self.assertEqual(client.update(SWAP, b'copy'), b'one')
+                    self.assertEqual(client.query(GET, b'x'), b'two' * 1000)
+                    self.assertEqual(client.query(GET, b'y'), b'one')
 
     def test_many_threads(self):
         with pair(self.port) as (_, client):
