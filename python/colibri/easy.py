@@ -13,7 +13,7 @@ import threading
 import typing
 
 from . import _lib
-from .store import Blob, BytesLike, Request, error
+from .store import Blob, BytesLike, Request, copied, error
 
 if typing.TYPE_CHECKING:
     from collections.abc import Callable
@@ -209,7 +209,7 @@ class Service(_Handle):
                     result = handler(request)
                 if isinstance(result, Blob):
                     reply[0].ep_data = result._slice()
-                elif result is not None and len(result := bytes(result)) > 0:
+                elif result is not None and len(result := copied(result)) > 0:
                     reply[0].ep_data = _hold(result)
                     reply[0].ep_free = _release
                 return 0
@@ -235,7 +235,7 @@ class _Pending:
 
     def __init__(self, kind: int, opcode: int, args: BytesLike, data: BytesLike,
                  timeout: float | None, ended: Callable[[], None]) -> None:
-        self.args, self.data, self.ended = bytes(args), bytes(data), ended
+        self.args, self.data, self.ended = copied(args), copied(data), ended
         self.call = _lib.Call(
             ec_opcode=opcode, ec_kind=kind, ec_args=_lib.slice_of(self.args),
             ec_data=_lib.slice_of(self.data),

@@ -22,6 +22,14 @@ def error(code: int, what: str) -> OSError:
     return OSError(-code, f'{what}: {os.strerror(-code)}')
 
 
+def copied(data: BytesLike | Blob) -> bytes:
+    """A copy of `data`; TypeError if it is not bytes, where bytes() would take a number for
+    a size."""
+    if not isinstance(data, (bytes, bytearray, memoryview, Blob)):
+        raise TypeError(f'this needs bytes, not {type(data).__name__}')
+    return bytes(data)
+
+
 class Blob:
     """Memory of the library, not copied: data of a request, or a value of the store.
 
@@ -76,7 +84,7 @@ class Transaction:
     def get(self, key: BytesLike) -> Blob | None:
         """The value of `key` without a copy, or None if there is none."""
         self._request._check()
-        key, part = bytes(key), _lib.Slice()
+        key, part = copied(key), _lib.Slice()
         rc = _lib.lib().m0_rpc_tx_get(self._tx, _lib.slice_of(key), ctypes.byref(part))
         if rc == -errno.ENOENT:
             return None
@@ -87,11 +95,11 @@ class Transaction:
     def put(self, key: BytesLike, value: BytesLike | Blob) -> None:
         """Sets the value of `key`."""
         self._request._check()
-        key = bytes(key)
+        key = copied(key)
         if isinstance(value, Blob):
             part = value._slice()
         else:
-            value = bytes(value)
+            value = copied(value)
             part = _lib.slice_of(value)
         self._request._changes += 1
         rc = _lib.lib().m0_rpc_tx_put(self._tx, _lib.slice_of(key), part)
@@ -101,7 +109,7 @@ class Transaction:
     def delete(self, key: BytesLike) -> bool:
         """Deletes `key`. False: there was none."""
         self._request._check()
-        key = bytes(key)
+        key = copied(key)
         self._request._changes += 1
         rc = _lib.lib().m0_rpc_tx_del(self._tx, _lib.slice_of(key))
         if rc not in (0, -errno.ENOENT):
@@ -111,7 +119,7 @@ class Transaction:
     def items(self, prefix: BytesLike = b'') -> Iterator[tuple[bytes, Blob]]:
         """Keys that begin with `prefix`, in their order, each with its value. The store
         may be changed meanwhile."""
-        prefix = bytes(prefix)
+        prefix = copied(prefix)
         key, found, value = prefix, _lib.Slice(), _lib.Slice()
         if prefix and (first := self.get(prefix)) is not None:
             yield prefix, first
@@ -132,14 +140,14 @@ class Transaction:
     def __getitem__(self, key: BytesLike) -> bytes:
         value = self.get(key)
         if value is None:
-            raise KeyError(bytes(key))
+            raise KeyError(copied(key))
         return bytes(value)
 
     __setitem__ = put
 
     def __delitem__(self, key: BytesLike) -> None:
         if not self.delete(key):
-            raise KeyError(bytes(key))
+            raise KeyError(copied(key))
 
     def __contains__(self, key: BytesLike) -> bool:
         return self.get(key) is not None

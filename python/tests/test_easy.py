@@ -18,7 +18,7 @@ import weakref
 import colibri
 from colibri import _lib
 
-PUT, GET, DEL, KEYS, FAIL, WAIT, ECHO, ADD, KEPT, LATER, SWAP = range(11)
+PUT, GET, DEL, KEYS, FAIL, WAIT, ECHO, ADD, KEPT, LATER, SWAP, TYPES = range(12)
 BIG = 3 << 20
 
 
@@ -88,6 +88,18 @@ class Table:
                 tx.put(key, tx.get(b'z'))
             return tx.get(b'y')
 
+        @ops.update(TYPES)
+        def types(request):
+            tx, wrong = request.tx, 0
+            for use in (lambda: tx.put(b'n', 5), lambda: tx.put(5, b'n'), lambda: tx.get(5),
+                        lambda: tx.delete(5), lambda: list(tx.items(5)), lambda: tx[5],
+                        lambda: tx.put(b'n', [1, 2]), lambda: tx.put(b'n', 'text')):
+                try:
+                    use()
+                except TypeError:
+                    wrong += 1
+            return wrong if request.args == b'number' else b'%d' % wrong
+
         @ops.update(KEPT)
         def keep(request):
             self.kept.append(request)
@@ -139,6 +151,16 @@ class Easy(unittest.TestCase):
             with self.assertRaises(FileNotFoundError):
                 client.query(GET, b'half')
             client.update(PUT, b'key', b'value')
+
+    def test_only_bytes_are_bytes(self):
+        with pair(self.port) as (_, client):
+            self.assertEqual(client.update(TYPES), b'8')
+            with self.assertRaises(OSError) as caught:
+                client.update(TYPES, b'number')
+            self.assertEqual(caught.exception.errno, errno.EINVAL)
+            for wrong in ((1 << 40, b''), (b'', 5), ('text', b'')):
+                with self.assertRaises(TypeError):
+                    client.update(PUT, *wrong)
 
     def test_tracebacks_go_to_the_log(self):
         logging.getLogger('colibri').setLevel(logging.ERROR)
