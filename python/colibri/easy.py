@@ -105,15 +105,23 @@ class Operations:
         return self._add(_lib.QUERY, opcode, name)
 
 
-def _code_of(exc: BaseException) -> int:
+def _number_of(exc: BaseException) -> int:
     if isinstance(exc, KeyError):
         return -errno.ENOENT
-    if isinstance(exc, OSError) and exc.errno is not None and 0 < exc.errno < 4096:
+    # The errno of OSError('cannot open', 'file') is a text.
+    if isinstance(exc, OSError) and isinstance(exc.errno, int) and 0 < exc.errno < 4096:
         return -exc.errno
     log.error('a handler failed', exc_info=exc)
     if isinstance(exc, MemoryError):
         return -errno.ENOMEM
     return -errno.EINVAL if isinstance(exc, (ValueError, TypeError)) else -errno.EIO
+
+
+def _code_of(exc: BaseException) -> int:
+    try:
+        return _number_of(exc)
+    except BaseException:          # A handler of the log, for example, may raise.
+        return -errno.EIO
 
 
 class _Handle:

@@ -57,7 +57,8 @@ class Table:
             request.tx[b'half'] = b'done'
             raise {b'value': ValueError('wrong'), b'os': PermissionError(errno.EACCES, 'no'),
                    b'exit': SystemExit(1), b'other': ZeroDivisionError(),
-                   b'zero': OSError('without a number')}[request.args]
+                   b'zero': OSError('without a number'),
+                   b'text': OSError('cannot open', 'file')}[request.args]
 
         @ops.query(WAIT)
         def wait(_request):
@@ -143,7 +144,8 @@ class Easy(unittest.TestCase):
         with pair(self.port) as (_, client):
             for args, want in ((b'value', errno.EINVAL), (b'os', errno.EACCES),
                                (b'exit', errno.EIO), (b'other', errno.EIO),
-                               (b'zero', errno.EIO), (b'no such', errno.ENOENT)):
+                               (b'zero', errno.EIO), (b'text', errno.EIO),
+                               (b'no such', errno.ENOENT)):
                 with self.assertRaises(OSError) as caught:
                     client.update(FAIL, args)
                 self.assertEqual(caught.exception.errno, want, args)
@@ -151,6 +153,22 @@ class Easy(unittest.TestCase):
             with self.assertRaises(FileNotFoundError):
                 client.query(GET, b'half')
             client.update(PUT, b'key', b'value')
+
+    def test_a_log_that_raises_gives_an_error(self):
+        class Broken(logging.Handler):
+            def emit(self, _record):
+                raise RuntimeError('the disk is full')
+
+        broken, log = Broken(), logging.getLogger('colibri')
+        log.setLevel(logging.ERROR)
+        log.addHandler(broken)
+        self.addCleanup(log.removeHandler, broken)
+        with pair(self.port) as (_, client):
+            with self.assertRaises(OSError) as caught:
+                client.update(FAIL, b'other', timeout=5)
+            self.assertEqual(caught.exception.errno, errno.EIO)
+            with self.assertRaises(FileNotFoundError):
+                client.query(GET, b'half')
 
     def test_only_bytes_are_bytes(self):
         with pair(self.port) as (_, client):
