@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import atexit
+import concurrent.futures
+import contextvars
 import ctypes
 import errno
 import inspect
@@ -31,7 +33,24 @@ _held_lock = threading.Lock()
 # alive, whether or not the program does; _close_all() closes the rest before the
 # interpreter ends.
 _open: set[_Handle] = set()
-_in_handler = threading.local()
+# The thread or the task that runs a handler; what it begins inherits the variable, but is
+# another task.
+_in_handler: contextvars.ContextVar[object] = contextvars.ContextVar('_in_handler',
+                                                                     default=None)
+
+
+def _runner() -> object:
+    """Identifies the task that runs here, or the thread."""
+    try:
+        task = asyncio.current_task()
+    except RuntimeError:           # There is no loop.
+        task = None
+    return threading.get_ident() if task is None else task
+
+
+def _refuse_in_handler() -> None:
+    if _in_handler.get() == _runner():
+        raise RuntimeError('a handler cannot close a service or a client')
 
 
 @_lib.Free
@@ -111,6 +130,8 @@ def _number_of(exc: BaseException) -> int:
     # The errno of OSError('cannot open', 'file') is a text.
     if isinstance(exc, OSError) and isinstance(exc.errno, int) and 0 < exc.errno < 4096:
         return -exc.errno
+    if isinstance(exc, (asyncio.CancelledError, concurrent.futures.CancelledError)):
+        return -errno.ECANCELED
     log.error('a handler failed', exc_info=exc)
     if isinstance(exc, MemoryError):
         return -errno.ENOMEM
@@ -153,11 +174,14 @@ class _Handle:
         """Its own address, as a client's place has it after "lnet:NETWORKS:"."""
         return _lib.lib().m0_easy_addr(self._it()).decode()
 
+    def _stop(self) -> None:
+        """Ends handlers that close() would wait for."""
+
     def close(self) -> None:
         """Ends it. Calls that are outstanding end with ECANCELED. Idempotent; blocks for
         some seconds at most, and must not be called by a handler."""
-        if getattr(_in_handler, 'yes', False):
-            raise RuntimeError('a handler cannot close a service or a client')
+        _refuse_in_handler()
+        self._stop()
         with self._lock:
             handle, self._handle = self._handle, ctypes.c_void_p()
             _open.discard(self)
@@ -188,6 +212,9 @@ class Service(_Handle):
         if not table:
             raise ValueError('a service needs an operation')
         self._loop = loop
+        # Coroutines that run for handlers; None: the service closes.
+        self._futures: set[concurrent.futures.Future] | None = set()
+        self._futures_lock = threading.Lock()
         # The library keeps pointers to both until the end.
         self._ops = (_lib.Op * len(table))()
         self._keep = []
@@ -202,17 +229,47 @@ class Service(_Handle):
             en_dir=None if directory is None else os.fsencode(directory),
             en_store_bytes_max=store_max, en_memory_max=memory_max))
 
+    def _await(self, handler: Handler, request: Request) -> Result:
+        """Runs a coroutine on the loop, for a handler."""
+        async def run() -> Result:
+            _in_handler.set(_runner())
+            return await handler(request)
+
+        coroutine = run()
+        with self._futures_lock:
+            if self._futures is None:
+                coroutine.close()
+                raise concurrent.futures.CancelledError
+            try:
+                future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+            except RuntimeError:   # The loop is closed.
+                coroutine.close()
+                raise concurrent.futures.CancelledError from None
+            self._futures.add(future)
+        try:
+            return future.result()
+        finally:
+            with self._futures_lock:
+                if self._futures is not None:
+                    self._futures.discard(future)
+
+    def _stop(self) -> None:
+        # The loop may have stopped, or be the caller's: nothing here waits for it.
+        with self._futures_lock:
+            futures, self._futures = self._futures or (), None
+        for future in futures:
+            future.cancel()
+
     def _wrap(self, handler: Handler) -> Callable:
         coroutine = inspect.iscoroutinefunction(handler)
 
         def run(_ctx: int, raw: typing.Any, reply: typing.Any) -> int:
             request = None
-            _in_handler.yes = True
+            _in_handler.set(_runner())
             try:
                 request = Request(raw[0])
                 if coroutine:
-                    result = asyncio.run_coroutine_threadsafe(
-                        handler(request), self._loop).result()
+                    result = self._await(handler, request)
                 else:
                     result = handler(request)
                 if isinstance(result, Blob):
@@ -224,7 +281,7 @@ class Service(_Handle):
             except BaseException as exc:   # No exception may pass through C.
                 return _code_of(exc)
             finally:
-                _in_handler.yes = False
+                _in_handler.set(None)
                 if request is not None:
                     request._end()
         return run
@@ -395,7 +452,8 @@ class AsyncClient:
         return self._client.address
 
     async def close(self) -> None:
-        """Ends it."""
+        """Ends it; must not be called by a handler."""
+        _refuse_in_handler()
         await self._loop.run_in_executor(None, self._client.close)
 
     async def __aenter__(self) -> AsyncClient:
@@ -426,7 +484,9 @@ class AsyncService:
         return self._service.address
 
     async def close(self) -> None:
-        """Ends it; waits for its handlers."""
+        """Ends it. Cancels coroutines of queries and waits for the other handlers; must
+        not be called by a handler, but by a task that it makes."""
+        _refuse_in_handler()
         await self._loop.run_in_executor(None, self._service.close)
 
     async def __aenter__(self) -> AsyncService:

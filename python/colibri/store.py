@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
+import threading
 import typing
 
 from . import _lib
@@ -57,7 +58,8 @@ class Blob:
         return self._slice().sl_nr
 
     def __bytes__(self) -> bytes:
-        return _lib.bytes_of(self._slice())
+        with self._request._lock:
+            return _lib.bytes_of(self._slice())
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, (bytes, Blob)):
@@ -83,35 +85,38 @@ class Transaction:
 
     def get(self, key: BytesLike) -> Blob | None:
         """The value of `key` without a copy, or None if there is none."""
-        self._request._check()
         key, part = copied(key), _lib.Slice()
-        rc = _lib.lib().m0_rpc_tx_get(self._tx, _lib.slice_of(key), ctypes.byref(part))
+        with self._request._lock:
+            self._request._check()
+            rc = _lib.lib().m0_rpc_tx_get(self._tx, _lib.slice_of(key),
+                                          ctypes.byref(part))
+            changes = self._request._changes
         if rc == -errno.ENOENT:
             return None
         if rc != 0:
             raise error(rc, 'get')
-        return Blob(part, self._request, self._request._changes)
+        return Blob(part, self._request, changes)
 
     def put(self, key: BytesLike, value: BytesLike | Blob) -> None:
         """Sets the value of `key`."""
-        self._request._check()
         key = copied(key)
-        if isinstance(value, Blob):
-            part = value._slice()
-        else:
+        if not isinstance(value, Blob):
             value = copied(value)
-            part = _lib.slice_of(value)
-        self._request._changes += 1
-        rc = _lib.lib().m0_rpc_tx_put(self._tx, _lib.slice_of(key), part)
+        with self._request._lock:
+            self._request._check()
+            part = value._slice() if isinstance(value, Blob) else _lib.slice_of(value)
+            self._request._changes += 1
+            rc = _lib.lib().m0_rpc_tx_put(self._tx, _lib.slice_of(key), part)
         if rc != 0:
             raise error(rc, 'put')
 
     def delete(self, key: BytesLike) -> bool:
         """Deletes `key`. False: there was none."""
-        self._request._check()
         key = copied(key)
-        self._request._changes += 1
-        rc = _lib.lib().m0_rpc_tx_del(self._tx, _lib.slice_of(key))
+        with self._request._lock:
+            self._request._check()
+            self._request._changes += 1
+            rc = _lib.lib().m0_rpc_tx_del(self._tx, _lib.slice_of(key))
         if rc not in (0, -errno.ENOENT):
             raise error(rc, 'del')
         return rc == 0
@@ -124,18 +129,21 @@ class Transaction:
         if prefix and (first := self.get(prefix)) is not None:
             yield prefix, first
         while True:
-            self._request._check()
-            rc = _lib.lib().m0_rpc_tx_next(self._tx, _lib.slice_of(key),
-                                           ctypes.byref(found), ctypes.byref(value))
+            with self._request._lock:
+                self._request._check()
+                rc = _lib.lib().m0_rpc_tx_next(self._tx, _lib.slice_of(key),
+                                               ctypes.byref(found), ctypes.byref(value))
+                changes = self._request._changes
+                if rc == 0:
+                    key = _lib.bytes_of(found)
             if rc == -errno.ENOENT:
                 return
             if rc != 0:
                 raise error(rc, 'next')
-            key = _lib.bytes_of(found)
             if not key.startswith(prefix):
                 return
             yield key, Blob(_lib.Slice(value.sl_data, value.sl_nr), self._request,
-                            self._request._changes)
+                            changes)
 
     def __getitem__(self, key: BytesLike) -> bytes:
         value = self.get(key)
@@ -159,7 +167,7 @@ class Transaction:
 class Request:
     """A request as its handler sees it. It ends when the handler returns."""
 
-    __slots__ = ('opcode', 'args', 'data', 'tx', 'client', '_open', '_changes')
+    __slots__ = ('opcode', 'args', 'data', 'tx', 'client', '_open', '_changes', '_lock')
 
     #: Number of the operation.
     opcode: int
@@ -174,6 +182,9 @@ class Request:
 
     def __init__(self, raw: _lib.Request) -> None:
         self._open = True
+        # Held where the library's memory is used: a coroutine or a thread of the handler
+        # may still run when the request ends.
+        self._lock = threading.Lock()
         # Changes of the store so far.
         self._changes = 0
         self.opcode = raw.erq_opcode
@@ -188,4 +199,5 @@ class Request:
             raise ValueError('the handler of this request has returned')
 
     def _end(self) -> None:
-        self._open = False
+        with self._lock:
+            self._open = False

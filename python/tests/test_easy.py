@@ -347,6 +347,109 @@ class Async(unittest.TestCase):
         self.assertEqual(colibri.easy._calls, {})
         self.assertEqual(colibri.easy._held, {})
 
+    def test_a_loop_that_has_stopped_holds_nothing_up(self):
+        # One service is closed by the loop's thread, the other at the end.
+        code = '''
+import asyncio, colibri, threading
+ops, begun = colibri.Operations(), threading.Event()
+
+@ops.query(1)
+async def hang(_request):
+    begun.set()
+    await asyncio.sleep(1000)
+
+def ask(port):
+    service = colibri.Service(f"mem:127.0.0.1:{port}", ops, loop=loop)
+    client = colibri.Client("mem:" + service.address)
+    def call():
+        try:
+            client.query(1, timeout=20)
+        except OSError as error:
+            print(type(error).__name__, error.errno, flush=True)
+    thread = threading.Thread(target=call, daemon=True)
+    thread.start()
+    return service, client, thread
+
+loop = asyncio.new_event_loop()
+
+async def main():
+    service, client, thread = ask(7910)
+    await loop.run_in_executor(None, begun.wait)
+    service.close()
+    client.close()
+    thread.join()
+    begun.clear()
+    kept = ask(7911)
+    await loop.run_in_executor(None, begun.wait)
+
+loop.run_until_complete(main())
+print("end", flush=True)
+'''
+        done = subprocess.run([sys.executable, '-W', 'ignore', '-c', code], timeout=60,
+                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True)
+        lines = done.stdout.split(b'\n')
+        self.assertRegex(lines[0], b'^[A-Za-z]*Error [0-9]+$')
+        self.assertEqual(lines[1], b'end')
+
+    def test_a_coroutine_cannot_close_its_service_but_a_task_can(self):
+        ops, closed = colibri.Operations(), []
+
+        @ops.query(LATER)
+        async def later(request):
+            if request.args == b'await':
+                await service.close()
+            if request.args == b'client':
+                await client.close()
+            closed.append(asyncio.create_task(service.close()))
+            return b'soon'
+
+        async def main():
+            nonlocal service, client
+            service = await colibri.serve('mem:127.0.0.1:7920', ops)
+            client = await colibri.connect('mem:' + service.address)
+            for args in (b'await', b'client'):
+                with self.assertRaises(OSError) as caught:
+                    await client.query(LATER, args, timeout=10)
+                self.assertEqual(caught.exception.errno, errno.EIO)
+            with contextlib.suppress(OSError):
+                await client.query(LATER, timeout=2)
+            await asyncio.wait_for(closed[0], 20)
+            await client.close()
+
+        service = client = None
+        asyncio.run(main())
+
+    def test_a_coroutine_that_outlives_its_request_cannot_use_it(self):
+        ops, found = colibri.Operations(), []
+
+        @ops.query(LATER)
+        async def later(request):
+            begun.set()
+            try:
+                await asyncio.sleep(100)
+            finally:
+                await asyncio.sleep(0.5)
+                try:
+                    request.tx.get(b'key')
+                except ValueError as error:
+                    found.append(error)
+                ended.set()
+
+        async def main():
+            nonlocal begun, ended
+            begun, ended = asyncio.Event(), asyncio.Event()
+            service = await colibri.serve('mem:127.0.0.1:7930', ops)
+            async with await colibri.connect('mem:' + service.address) as client:
+                task = asyncio.create_task(client.query(LATER, timeout=5))
+                await begun.wait()
+                await service.close()
+                await ended.wait()
+                await asyncio.gather(task, return_exceptions=True)
+
+        begun = ended = None
+        asyncio.run(main())
+        self.assertEqual(len(found), 1)
+
 
 if __name__ == '__main__':
     unittest.main()
