@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "lnd/verbs/verbs.h"
 #include "m0/lnd.h"
@@ -15,29 +16,49 @@
 static pthread_once_t find_once = PTHREAD_ONCE_INIT;
 static char           find_why[M0_LND_WHY_BYTES];
 
-/* Constructor of the module sets its provider. */
+static void why_set(const char *reason)
+{
+	(void)snprintf(find_why, sizeof find_why,
+		       "net o2ib needs " NAME
+		       " (Debian package libcolibri-verbs): %s",
+		       reason);
+}
+
+/*
+ * Writes the path of NAME in the folder of this library, which may be in none of the
+ * loader's. The path must be absolute: since the loader found this library by a relative
+ * one, the process may have changed its working directory.
+ */
+static bool path_beside(char *path, size_t path_nr)
+{
+	const char *slash;
+	Dl_info     info;
+
+	if (dladdr((void *)&find_once, &info) == 0 || *info.dli_fname != '/')
+		return false;
+	slash = strrchr(info.dli_fname, '/');
+	return snprintf(path, path_nr, "%.*s/" NAME,
+			(int)(slash - info.dli_fname),
+			info.dli_fname) < (int)path_nr;
+}
+
+/* The constructor of the module sets its provider. */
 static void load(void)
 {
-	char    path[4096];
-	Dl_info info;
-	void   *module = NULL;
-	int     length;
+	char  path[4096];
+	bool  beside = path_beside(path, sizeof path);
+	void *module = beside ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
 
-	/* First the folder of this library, which may be in none of the loader's. */
-	if (dladdr((void *)&find_once, &info) != 0 &&
-	    strrchr(info.dli_fname, '/') != NULL) {
-		length = (int)(strrchr(info.dli_fname, '/') - info.dli_fname);
-		if (snprintf(path, sizeof path, "%.*s/" NAME, length,
-			     info.dli_fname) < (int)sizeof path)
-			module = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-	}
+	/* A file that cannot be loaded is the reason, whatever the loader says of
+	 * its own folders: it may lack librdmacm. */
+	if (beside && module == NULL && access(path, F_OK) == 0)
+		why_set(dlerror());
 	if (module == NULL)
 		module = dlopen(NAME, RTLD_NOW | RTLD_LOCAL);
-	if (module == NULL)
-		(void)snprintf(find_why, sizeof find_why,
-			       "net o2ib needs " NAME
-			       " (Debian package libcolibri-verbs): %s",
-			       dlerror());
+	if (module != NULL)
+		*find_why = 0;
+	else if (*find_why == 0)
+		why_set(dlerror());
 }
 
 static const struct m0_o2ib_provider finder;
