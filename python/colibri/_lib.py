@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""What m0/easy.h and m0/rpc_store.h declare, for ctypes. Private to the package."""
+"""Declarations of m0/easy.h and m0/rpc_store.h for ctypes. Private to the package."""
 from __future__ import annotations
 
 import ctypes

@@ -22,7 +22,7 @@ if typing.TYPE_CHECKING:
 
 log = logging.getLogger('colibri')
 
-#: What a handler may return: the result, or None for an empty one.
+#: The result of a handler; None is an empty one.
 Result = typing.Union[bytes, bytearray, memoryview, Blob, None]
 Handler = typing.Callable[[Request], Result]
 
@@ -146,7 +146,7 @@ def _code_of(exc: BaseException) -> int:
 
 
 class _Handle:
-    """What services and clients have in common."""
+    """The base of services and clients: opens and closes them."""
 
     def __init__(self) -> None:
         self._handle = ctypes.c_void_p()

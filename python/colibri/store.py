@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""What a handler sees of a request and of the store."""
+"""The request and the store, as a handler uses them."""
 from __future__ import annotations
 
 import ctypes
@@ -13,7 +13,7 @@ from . import _lib
 if typing.TYPE_CHECKING:
     from collections.abc import Iterator
 
-#: What may be given as bytes.
+#: Types that are accepted as bytes.
 BytesLike = typing.Union[bytes, bytearray, memoryview]
 
 
@@ -45,7 +45,7 @@ class Blob:
     def __init__(self, part: _lib.Slice, request: Request, changes: int | None) -> None:
         self._part = part
         self._request = request
-        # Of a value of the store: what the request has counted when it was read.
+        # The count of changes when it was read; None: it is no value of the store.
         self._changes = changes
 
     def _slice(self) -> _lib.Slice:

@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Tells whether this host's LNet node, its interfaces, and its peers are well: for cron,
-Nagios or a person.
+"""Checks this host's LNet node, its interfaces and its peers, for cron, Nagios or a person.
 
     watch_node.py [--ctl SOCKET] [NID...]     NIDs to ping
 
