@@ -6,6 +6,7 @@ import socket
 import tarfile
 import threading
 import time
+import unittest
 
 import cli
 import lnet
@@ -73,6 +74,38 @@ class Doctor(cli.Case):
         _, checks = self.checks(result)
         for name in ('tcp', 'ping', 'discovery', 'health'):
             self.assertEqual(checks[name]['verdict'], 'ok', checks[name])
+
+    def test_nobody_listens_for_processes(self):
+        result = cli.run('doctor', '--attach=' + self.path('none'), '--json',
+                         self.nid(2))
+        self.assertEqual(result.returncode, 1, result.stderr)
+        tree, checks = self.checks(result)
+        self.assertEqual(tree['verdict'], 'fail')
+        self.assertEqual(checks['port']['verdict'], 'fail')
+        self.assertIn('--attach', checks['port']['remedy'])
+        self.assertEqual(checks['ping']['verdict'], 'skipped')
+
+    @unittest.skipUnless(os.geteuid() == 0, 'only root becomes another user')
+    def test_others_may_not_discover_which_is_no_fault(self):
+        node = self.node(1, '--ctl-mode', '666')
+        self.node(2)
+        result = node.run('doctor', '--json', self.nid(2), user=65534,
+                          group=65534, extra_groups=[])
+        self.assertEqual(result.returncode, 0, result.stdout)
+        _, checks = self.checks(result)
+        self.assertEqual(checks['ping']['verdict'], 'ok')
+        self.assertEqual(checks['discovery']['verdict'], 'skipped')
+        self.assertIn('only its user', checks['discovery']['text'])
+        self.assertIn('root', checks['discovery']['remedy'])
+
+    def test_a_nid_behind_a_router_needs_no_route_of_this_host(self):
+        result = self.node(1).run('doctor', '--json', '10.9.9.9@tcp7')
+        self.assertEqual(result.returncode, 1)
+        _, checks = self.checks(result)
+        for name in ('route', 'tcp'):
+            self.assertEqual(checks[name]['verdict'], 'skipped')
+            self.assertIn('router', checks[name]['text'])
+        self.assertEqual(checks['ping']['verdict'], 'fail')
 
     def test_a_peer_that_is_no_test_node_has_no_rate(self):
         self.node(2)

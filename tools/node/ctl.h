@@ -68,6 +68,10 @@ enum ctl_verb {
 	CTL_VERBS_NR
 };
 
+/** How a node refuses a request, and one for which the client has not the right. */
+#define CTL_REFUSES        "the node refuses the request: "
+#define CTL_REFUSES_CHANGE " changes the node, which only its user"
+
 /** Rights of clients of the control socket. */
 enum ctl_right {
 	/** A verb that the table does not give a right: nobody may use it. */

@@ -224,7 +224,7 @@ static void client_refuse(struct ctl_client *client, const char *fmt, ...)
 
 	client->cc_state = CTL_WORKING;
 	if (file != NULL) {
-		fputs("colibri: the node refuses the request: ", file);
+		fputs("colibri: " CTL_REFUSES, file);
 		va_start(args, fmt);
 		(void)vfprintf(file, fmt, args);
 		va_end(args);
@@ -296,8 +296,9 @@ static void client_serve(struct ctl_client *client, const char *more, size_t nr)
 	else if (ctl_verb_right(req.cq_verb) != CTL_RIGHT_LOOK &&
 		 !client->cc_may_change)
 		client_refuse(client,
-			      "%s changes the node, which only its user (uid "
-			      "%u) and root may do; others may read and ping",
+			      "%s" CTL_REFUSES_CHANGE
+			      " (uid %u) and root may do; others may read and "
+			      "ping",
 			      ctl_verb_name(req.cq_verb), (unsigned)geteuid());
 	else if (req.cq_body_nr > 0)
 		body_begin(client, &req, more, nr);

@@ -190,6 +190,20 @@ static void answer_parse(const char *text, struct doctor_probe *ret)
 	}
 }
 
+/* Of a request that the node did not serve: its answer is a line of text. */
+static void refusal_parse(const char *text, struct doctor_probe *ret)
+{
+	const char *at = strstr(text, CTL_REFUSES);
+
+	at = at == NULL ? text : at + strlen(CTL_REFUSES);
+	ret->dpr_status = strstr(at, CTL_REFUSES_CHANGE) != NULL ? -EPERM
+								 : -EIO;
+	snprintf(ret->dpr_why, sizeof ret->dpr_why, "%.*s",
+		 (int)min_check(strcspn(at, "\n"),
+				(size_t)(DOCTOR_TEXT_BYTES - 1)),
+		 at);
+}
+
 static void ctl_probe(struct doctor *doctor, enum m0_lnet_probe_kind kind,
 		      uint64_t ms, struct doctor_probe *ret)
 {
@@ -206,7 +220,7 @@ static void ctl_probe(struct doctor *doctor, enum m0_lnet_probe_kind kind,
 	text = doctor_ask(doctor, &req, &code);
 	answer_parse(text == NULL ? "" : text, ret);
 	if (code != TOOL_OK && ret->dpr_status == 0)
-		ret->dpr_status = -EIO;
+		refusal_parse(text == NULL ? "" : text, ret);
 	ret->dpr_took_ns = m0_time_now() - began;
 	free(text);
 }
@@ -265,16 +279,20 @@ static bool has_privileged_port(void)
 
 void doctor_port_check(struct doctor *doctor)
 {
+	if (!doctor->dtr_by_ctl && doctor->dtr_lnet == NULL) {
+		doctor_note(doctor, DOCTOR_PORT, DOCTOR_FAIL, "%s",
+			    doctor->dtr_fail.tf_text);
+		doctor_remedy(doctor, DOCTOR_PORT, "%s",
+			      doctor->dtr_attaches
+				      ? "start `colibri node --attach', or "
+					"name the socket of one: --attach=PATH"
+				      : "start `colibri node', or give --net "
+					"and --source-ports");
+		return;
+	}
 	if (doctor->dtr_by_ctl || doctor->dtr_attaches) {
 		doctor_note(doctor, DOCTOR_PORT, DOCTOR_OK,
 			    "the running node asks");
-	} else if (doctor->dtr_lnet == NULL) {
-		doctor_note(doctor, DOCTOR_PORT, DOCTOR_FAIL, "%s",
-			    doctor->dtr_fail.tf_text);
-		doctor_remedy(doctor, DOCTOR_PORT,
-			      "start `colibri node', or give --net and "
-			      "--source-ports");
-		return;
 	} else if (doctor->dtr_opts.nop_cfg.lc_src_port_max != 0 &&
 		   !has_privileged_port()) {
 		doctor_note(doctor, DOCTOR_PORT, DOCTOR_WARN,
@@ -353,8 +371,13 @@ static void discovery_check(struct doctor *doctor)
 		doctor_remedy(doctor, DOCTOR_DISCOVERY,
 			      "on the peer: `lnetctl set discovery 1'");
 	} else if (probe.dpr_status == -EPERM) {
-		doctor_note(doctor, DOCTOR_DISCOVERY, DOCTOR_SKIPPED,
-			    "only the user of the node may discover");
+		doctor_note(doctor, DOCTOR_DISCOVERY, DOCTOR_SKIPPED, "%s",
+			    probe.dpr_why[0] != '\0'
+				    ? probe.dpr_why
+				    : "only the user of the node may discover");
+		doctor_remedy(doctor, DOCTOR_DISCOVERY,
+			      "to check it, run `colibri doctor' as that user "
+			      "or as root");
 	} else {
 		doctor_note(doctor, DOCTOR_DISCOVERY, DOCTOR_FAIL, "%s %s",
 			    tool_errtext(probe.dpr_status), probe.dpr_why);

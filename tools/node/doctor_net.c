@@ -24,33 +24,48 @@ enum {
 
 /* --------------------------------------------------------------------- name */
 
+/** A look-up, which may outlast its caller. */
+struct doctor_look {
+	struct gaicb    dlk_ask;
+	struct addrinfo dlk_hints;
+	char            dlk_host[HOST_BYTES];
+};
+
 /* Looks a name up, for a bounded time. @return 0, or an error of getaddrinfo(). */
 static int resolve(const struct doctor *doctor, const char *host,
 		   char ret[INET6_ADDRSTRLEN])
 {
-	struct addrinfo hints = { .ai_socktype = SOCK_STREAM };
-	struct gaicb    ask = { .ar_name = host, .ar_request = &hints };
-	struct gaicb   *asks[] = { &ask };
-	uint64_t        ms = doctor_left_ms(doctor, NAME_MS);
-	struct timespec wait = { .tv_sec = (time_t)(ms / 1000),
-				 .tv_nsec = (long)(ms % 1000) * 1000000 };
-	int             rc = getaddrinfo_a(GAI_NOWAIT, asks, 1, NULL);
+	struct doctor_look *look = calloc(1, sizeof *look);
+	struct gaicb       *asks[1];
+	uint64_t            ms = doctor_left_ms(doctor, NAME_MS);
+	struct timespec     wait = { .tv_sec = (time_t)(ms / 1000),
+				     .tv_nsec = (long)(ms % 1000) * 1000000 };
+	int                 rc;
 
-	if (rc != 0)
-		return rc;
-	(void)gai_suspend((const struct gaicb *const *)asks, 1, &wait);
-	rc = gai_error(&ask);
-	if (rc == EAI_INPROGRESS) {
-		/* The process ends before the look-up does. */
-		(void)gai_cancel(&ask);
-		return EAI_AGAIN;
+	if (look == NULL)
+		return EAI_MEMORY;
+	snprintf(look->dlk_host, sizeof look->dlk_host, "%s", host);
+	look->dlk_hints.ai_socktype = SOCK_STREAM;
+	look->dlk_ask.ar_name = look->dlk_host;
+	look->dlk_ask.ar_request = &look->dlk_hints;
+	asks[0] = &look->dlk_ask;
+	rc = getaddrinfo_a(GAI_NOWAIT, asks, 1, NULL);
+	if (rc == 0) {
+		(void)gai_suspend((const struct gaicb *const *)asks, 1, &wait);
+		rc = gai_error(&look->dlk_ask);
+		/* A look-up that goes on writes to it, for as long as it likes. */
+		if (rc == EAI_INPROGRESS &&
+		    gai_cancel(&look->dlk_ask) != EAI_CANCELED)
+			return EAI_AGAIN;
 	}
-	if (rc != 0)
-		return rc;
-	rc = getnameinfo(ask.ar_result->ai_addr, ask.ar_result->ai_addrlen, ret,
-			 INET6_ADDRSTRLEN, NULL, 0, NI_NUMERICHOST);
-	freeaddrinfo(ask.ar_result);
-	return rc;
+	if (rc == 0) {
+		rc = getnameinfo(look->dlk_ask.ar_result->ai_addr,
+				 look->dlk_ask.ar_result->ai_addrlen, ret,
+				 INET6_ADDRSTRLEN, NULL, 0, NI_NUMERICHOST);
+		freeaddrinfo(look->dlk_ask.ar_result);
+	}
+	free(look);
+	return rc == EAI_INPROGRESS ? EAI_AGAIN : rc;
 }
 
 /* The IP address in the NID. */
@@ -204,9 +219,11 @@ void doctor_route_check(struct doctor *doctor)
 	socklen_t         size = sizeof source;
 	int               fd;
 
-	if (doctor->dtr_addr_size == 0) {
-		doctor_note(doctor, DOCTOR_ROUTE, DOCTOR_SKIPPED,
-			    "the NID has no IP address");
+	if (doctor->dtr_addr_size == 0 || doctor->dtr_is_routed) {
+		doctor_note(doctor, DOCTOR_ROUTE, DOCTOR_SKIPPED, "%s",
+			    doctor->dtr_is_routed
+				    ? "messages go through a router"
+				    : "the NID has no IP address");
 		return;
 	}
 	M0_SET0(&source);
@@ -238,13 +255,15 @@ static int connect_within(const struct doctor *doctor, int fd)
 	struct pollfd wait = { fd, POLLOUT, 0 };
 	socklen_t     size = sizeof(int);
 	int           error = 0;
+	int           rc;
 
 	if (connect(fd, &doctor->dtr_addr.dad_any, doctor->dtr_addr_size) == 0)
 		return 0;
 	if (errno != EINPROGRESS)
 		return errno;
-	if (poll(&wait, 1, (int)doctor_left_ms(doctor, TCP_MS)) == 0)
-		return ETIMEDOUT;
+	rc = poll(&wait, 1, (int)doctor_left_ms(doctor, TCP_MS));
+	if (rc <= 0)
+		return rc == 0 ? ETIMEDOUT : errno;
 	if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) != 0)
 		return errno;
 	return error;

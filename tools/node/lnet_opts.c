@@ -557,6 +557,7 @@ static int open_checked(const struct m0_lnet_cfg *cfg, struct m0_lnet **ret,
 	if (rc == 0)
 		return 0;
 	m0_lnet_close(*ret);
+	*ret = NULL;
 	return rc;
 }
 
@@ -584,8 +585,10 @@ int lnet_opts_open(const struct lnet_opts *opts, const struct m0_lnet_cfg *cfg,
 					     "interrupted while a device was "
 					     "waited for");
 	}
-	if (awaits && (rc = routers_await(opts, *ret)) != 0)
+	if (awaits && (rc = routers_await(opts, *ret)) != 0) {
 		m0_lnet_close(*ret);
+		*ret = NULL;
+	}
 	return rc;
 }
 
