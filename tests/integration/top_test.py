@@ -6,13 +6,69 @@ import pty
 import re
 import select
 import signal
+import socket
 import struct
 import subprocess
 import termios
+import threading
 import time
 
 import cli
 import lnet
+
+
+class Fake:
+    """Answers as a node does: with a text; without one, never after the first."""
+
+    def __init__(self, case, text='', errors='', code=0, answers=1 << 30):
+        self.ctl = case.path('fake.sock')
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.bind(self.ctl)
+        self.sock.listen(64)
+        self.answer = f'status {code} {len(text)} {len(errors)}\n{text}{errors}'
+        self.left = answers
+        self.conns = []
+        self.asked = threading.Event()
+        self.thread = threading.Thread(target=self.serve)
+        self.thread.start()
+        case.addCleanup(self.stop)
+
+    def serve(self):
+        try:
+            while True:
+                conn = self.sock.accept()[0]
+                conn.recv(8192)
+                self.left -= 1
+                if self.left < 0:
+                    self.conns.append(conn)
+                    self.asked.set()
+                else:
+                    conn.sendall(self.answer.encode())
+                    conn.close()
+        except OSError:
+            pass
+
+    def stop(self):
+        self.sock.shutdown(socket.SHUT_RDWR)
+        self.thread.join(cli.PATIENCE)
+        self.sock.close()
+        for conn in self.conns:
+            conn.close()
+
+    def run(self, *args, **kwargs):
+        return cli.run(*args, '--ctl', self.ctl, **kwargs)
+
+
+def metrics_text(peers):
+    """Metrics of a node with so many peers."""
+    text = 'colibri_build_info{version="1"} 1\ncolibri_node_peer_nis 0\n'
+    for name in ('up', 'down', 'health_ratio', 'sent_messages_total',
+                 'received_messages_total', 'credits', 'credits_free',
+                 'credits_low', 'queued_bytes'):
+        for i in range(peers):
+            nid = f'10.0.{i >> 8}.{i & 255}@tcp'
+            text += f'colibri_peer_{name}{{nid="{nid}",peer="{nid}"}} 1\n'
+    return text + '# EOF\n'
 
 
 class Top(cli.Case):
@@ -140,6 +196,41 @@ class Top(cli.Case):
         pid, fd = self.screen(node, 10, 20)
         self.until(fd, lnet.address(1)[:8].encode())
         os.kill(pid, signal.SIGTERM)
+        self.end(pid, fd, 0)
+
+    def test_more_peers_than_are_shown(self):
+        node = Fake(self, metrics_text(20000))
+        began = time.monotonic()
+        result = node.run('top', '--once', '--delay', '0.1')
+        print(f'20000 peers twice: {time.monotonic() - began:.2f} s')
+        self.assertEqual(result.stdout.decode().splitlines()[-1],
+                         '4096 of 20000 peers')
+
+    def test_it_says_why_there_is_no_state(self):
+        node = Fake(self, errors='colibri: no memory for it\n', code=1)
+        self.assert_refused(node.run('top', '--once'), 1, 'no memory for it')
+
+    def test_input_that_is_no_terminal(self):
+        node = Fake(self, metrics_text(1))
+        leader, follower = pty.openpty()
+        self.addCleanup(os.close, leader)
+        self.addCleanup(os.close, follower)
+        done = subprocess.run(
+            [cli.COLIBRI, 'top', '--ctl', node.ctl], stdout=follower,
+            stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, timeout=20,
+            env={**os.environ, 'TERM': 'xterm'}, check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(b'no terminal', done.stderr)
+
+    def test_a_signal_ends_it_while_the_node_hangs(self):
+        """The command gives the terminal back; it does not wait for the node."""
+        node = Fake(self, metrics_text(1), answers=1)
+        pid, fd = self.screen(node, 24, 80)
+        self.assertTrue(node.asked.wait(cli.PATIENCE))
+        began = time.monotonic()
+        os.kill(pid, signal.SIGINT)
+        got = self.until(fd, b'1049l')
+        self.assertLess(time.monotonic() - began, 20, got)
         self.end(pid, fd, 0)
 
     def test_it_outlives_the_node(self):

@@ -161,7 +161,7 @@ static int ask(struct config_args *args, enum ctl_verb verb, unsigned verbose,
 	req->cq_verb = verb;
 	req->cq_verbose = verbose;
 	return ctl_ask_at_to(args->cfa_ask.ctg_ctl, req,
-			     args->cfa_ask.ctg_timeout_ms, out, stderr,
+			     args->cfa_ask.ctg_timeout_ms, -1, out, stderr,
 			     &args->cfa_ask.ctg_fail);
 }
 

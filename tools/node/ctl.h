@@ -218,9 +218,9 @@ int ctl_ask(int fd, const struct ctl_request *req, uint64_t timeout_ms,
 int ctl_ask_at(const char *path, const struct ctl_request *req,
 	       uint64_t timeout_ms, struct tool_fail *fail);
 /** As ctl_ask_at(); what is for standard output goes to `out`, and what is for standard
- * error to `errors`. */
+ * error to `errors`. @param stop_fd  as that of ctl_ask(). */
 int ctl_ask_at_to(const char *path, const struct ctl_request *req,
-		  uint64_t timeout_ms, FILE *out, FILE *errors,
+		  uint64_t timeout_ms, int stop_fd, FILE *out, FILE *errors,
 		  struct tool_fail *fail);
 /** Notes that nobody answers at `path`, and what to do. */
 void ctl_nobody(const char *path, int rc, struct tool_fail *fail);

@@ -213,11 +213,11 @@ int ctl_ask(int fd, const struct ctl_request *req, uint64_t timeout_ms,
 int ctl_ask_at(const char *path, const struct ctl_request *req,
 	       uint64_t timeout_ms, struct tool_fail *fail)
 {
-	return ctl_ask_at_to(path, req, timeout_ms, stdout, stderr, fail);
+	return ctl_ask_at_to(path, req, timeout_ms, -1, stdout, stderr, fail);
 }
 
 int ctl_ask_at_to(const char *path, const struct ctl_request *req,
-		  uint64_t timeout_ms, FILE *out, FILE *errors,
+		  uint64_t timeout_ms, int stop_fd, FILE *out, FILE *errors,
 		  struct tool_fail *fail)
 {
 	struct ctl_request own = *req;
@@ -232,7 +232,7 @@ int ctl_ask_at_to(const char *path, const struct ctl_request *req,
 		fd = ctl_connect(path);
 	}
 	if (fd >= 0)
-		return ask(fd, &own, timeout_ms, -1, out, errors, fail);
+		return ask(fd, &own, timeout_ms, stop_fd, out, errors, fail);
 	if (fail->tf_exit == TOOL_OK)
 		ctl_nobody(path, fd, fail);
 	return fail->tf_exit;

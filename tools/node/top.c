@@ -18,7 +18,9 @@ enum {
 	KEY_WIDTH,
 	DELAY_MS = 1000,
 	WIDTH_MIN = 20,
-	WIDTH_MAX = 500
+	WIDTH_MAX = 500,
+	/** A screen waits so long for the node: keys are not read meanwhile. */
+	SCREEN_LOOK_MS = 2000
 };
 
 struct top_args {
@@ -97,6 +99,21 @@ static const struct argp top_argp = {
 	NULL,
 };
 
+/* The node's answer is no state: what it says is the reason. */
+static int look_refused(struct tool_fail *fail, const char *text)
+{
+	static const char prefix[] = "colibri: ";
+
+	if (fail->tf_exit != TOOL_OK)
+		return fail->tf_exit;
+	if (text != NULL && strncmp(text, prefix, sizeof prefix - 1) == 0)
+		text += sizeof prefix - 1;
+	if (text == NULL || text[0] == '\0')
+		text = "the node gives no state";
+	return tool_fail_set(fail, TOOL_FAILED, "%.*s",
+			     (int)strcspn(text, "\n"), text);
+}
+
 /* Reads the state of the node; the last one becomes the one before. */
 static int look(struct top_args *args)
 {
@@ -110,10 +127,12 @@ static int look(struct top_args *args)
 
 	if (file != NULL) {
 		code = ctl_ask_at_to(ask->ctg_ctl, &ask->ctg_req,
-				     ask->ctg_timeout_ms, file, file,
-				     &ask->ctg_fail);
+				     ask->ctg_timeout_ms, args->tpa_stop_fd,
+				     file, file, &ask->ctg_fail);
 		(void)fclose(file);
 	}
+	if (code != TOOL_OK)
+		code = look_refused(&ask->ctg_fail, text);
 	rc = code == TOOL_OK ? top_data_read(&data, text) : 0;
 	free(text);
 	if (rc != 0) {
@@ -126,6 +145,15 @@ static int look(struct top_args *args)
 	top_data_fini(&args->tpa_data[0]);
 	args->tpa_data[0] = args->tpa_data[1];
 	args->tpa_data[1] = data;
+	return TOOL_OK;
+}
+
+/* A look that a signal has ended is no failure: the user has had enough. */
+static int looked(struct top_args *args, int code)
+{
+	if (stop_signal() == 0)
+		return code;
+	args->tpa_ask.ctg_fail.tf_exit = TOOL_OK;
 	return TOOL_OK;
 }
 
@@ -159,7 +187,7 @@ static int batch(struct top_args *args)
 		if (stop_signal() != 0)
 			break;
 		code = look(args);
-		if (code != TOOL_OK)
+		if (code != TOOL_OK || stop_signal() != 0)
 			break;
 		view_make(args, &view);
 		if (i > 0)
@@ -168,7 +196,7 @@ static int batch(struct top_args *args)
 		if (fflush(stdout) != 0)
 			break;
 	}
-	return code;
+	return looked(args, code);
 }
 
 /* @return false: the user has had enough. */
@@ -212,6 +240,8 @@ static void watch(struct top_args *args)
 					 args->tpa_ask.ctg_fail.tf_text);
 				view.tpv_message = message;
 				args->tpa_ask.ctg_fail.tf_exit = TOOL_OK;
+				if (stop_signal() != 0)
+					return;
 			}
 			next = m0_time_add(now, args->tpa_delay_ms *
 							M0_TIME_ONE_MSEC);
@@ -233,14 +263,17 @@ static void watch(struct top_args *args)
 
 static int screen_run(struct top_args *args)
 {
-	int code = look(args);
+	uint64_t *ms = &args->tpa_ask.ctg_timeout_ms;
+	int       code;
 
-	if (code != TOOL_OK)
-		return code;
+	*ms = min_check(*ms, (uint64_t)SCREEN_LOOK_MS);
+	code = look(args);
+	if (code != TOOL_OK || stop_signal() != 0)
+		return looked(args, code);
 	if (top_screen_open() != 0)
 		return tool_fail_set(
 			&args->tpa_ask.ctg_fail, TOOL_FAILED,
-			"standard output is no terminal that can "
+			"standard input or output is no terminal that can "
 			"be used, or $TERM is wrong; for text, use "
 			"--once or --batch");
 	watch(args);

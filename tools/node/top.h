@@ -44,6 +44,8 @@ struct top_table {
 	struct top_row *ttb_rows;
 	size_t          ttb_nr;
 	size_t          ttb_max;
+	/** Things that are not in it, because it is full. */
+	size_t ttb_omitted_nr;
 };
 
 /** The state of the node at one time. */

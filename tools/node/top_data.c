@@ -115,22 +115,25 @@ static struct top_row *row_new(struct top_table *table)
 
 /*
  * The row with the key. The rows of each metric come in the same order: the next one is
- * nearly always behind the last one, `*hint`.
+ * nearly always behind the last one, `*hint`. A full table is searched no further: most
+ * keys would not be there, and each of them cost a walk over all rows.
  */
 static struct top_row *row_of(struct top_table *table, const char *key,
 			      size_t *hint)
 {
+	bool            is_full = table->ttb_nr == TOP_ROWS_MAX;
+	size_t          nr = is_full ? 2 : table->ttb_nr;
 	struct top_row *row;
 	size_t          i;
 
-	for (i = 0; i < table->ttb_nr; ++i) {
+	for (i = 0; i < nr; ++i) {
 		row = &table->ttb_rows[(*hint + i) % table->ttb_nr];
 		if (strcmp(row->tpr_key, key) != 0)
 			continue;
 		*hint = (size_t)(row - table->ttb_rows);
 		return row;
 	}
-	if (table->ttb_nr == TOP_ROWS_MAX)
+	if (is_full)
 		return NULL;
 	row = row_new(table);
 	if (row != NULL) {
@@ -165,6 +168,7 @@ static void sample_read(struct top_reader *reader, char *line)
 {
 	size_t          nr = strcspn(line, "{ ");
 	char           *value = strrchr(line, ' ');
+	struct top_table *table;
 	struct top_row *row;
 	char            key[TOP_KEY_BYTES];
 
@@ -181,10 +185,13 @@ static void sample_read(struct top_reader *reader, char *line)
 	if (reader->tre_sample == NULL)
 		return;
 	key_make(key, reader->tre_sample->tsm_kind, line + nr);
-	row = row_of(
-		&reader->tre_data->tda_tables[reader->tre_sample->tsm_kind],
-		key, &reader->tre_hint);
-	if (row != NULL)
+	table = &reader->tre_data->tda_tables[reader->tre_sample->tsm_kind];
+	row = row_of(table, key, &reader->tre_hint);
+	/* Each thing has one sample of the first value. */
+	if (row == NULL)
+		table->ttb_omitted_nr +=
+			reader->tre_sample->tsm_value == 0 ? 1 : 0;
+	else
 		row->tpr_values[reader->tre_sample->tsm_value] +=
 			strtod(value + 1, NULL);
 }

@@ -304,9 +304,11 @@ static void peers_put(const struct top_out *out)
 	size_t                 all = view->tpv_now->tda_tables[TOP_PEER].ttb_nr;
 	size_t                 skip = min_check((size_t)view->tpv_skip, all);
 	size_t nr = min_check(all - skip, (size_t)view->tpv_peers_max);
-	double omitted = view->tpv_now->tda_tables[TOP_NODE]
-				 .ttb_rows[0]
-				 .tpr_values[TOP_V_OMITTED];
+	double omitted =
+		view->tpv_now->tda_tables[TOP_NODE]
+			.ttb_rows[0]
+			.tpr_values[TOP_V_OMITTED] +
+		(double)view->tpv_now->tda_tables[TOP_PEER].ttb_omitted_nr;
 	const struct top_row **rows = rows_sort(view, TOP_PEER);
 	char                   line[TOP_LINE_BYTES];
 

@@ -2,6 +2,7 @@
 /* The terminal: the one file that sees curses. */
 #include <limits.h>
 #include <ncurses.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include "top.h"
@@ -14,7 +15,7 @@ static SCREEN *screen;
 
 int top_screen_open(void)
 {
-	if (!isatty(STDOUT_FILENO))
+	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
 		return -ENOTTY;
 	screen = newterm(NULL, stdout, stdin);
 	if (screen == NULL)
@@ -77,6 +78,15 @@ void top_screen_draw(struct top_view *view)
 	(void)refresh();
 }
 
+/* Has the terminal gone? No key comes then, and nothing waits for one. */
+static bool is_gone(void)
+{
+	struct pollfd in = { STDIN_FILENO, POLLIN, 0 };
+
+	return poll(&in, 1, 0) > 0 &&
+	       (in.revents & (POLLHUP | POLLERR | POLLNVAL)) != 0;
+}
+
 enum top_key top_screen_key(unsigned ms)
 {
 	timeout((int)ms);
@@ -92,6 +102,8 @@ enum top_key top_screen_key(unsigned ms)
 	case KEY_DOWN:
 	case 'j':
 		return TOP_KEY_DOWN;
+	case ERR:
+		return is_gone() ? TOP_KEY_QUIT : TOP_KEY_NONE;
 	default:
 		return TOP_KEY_NONE;
 	}
