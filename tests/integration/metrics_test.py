@@ -189,8 +189,11 @@ class Metrics(cli.Case):
         self.assertTrue(child.stdout.readline())
         samples = parse(node.run('metrics').stdout.decode())[1]
         self.assertEqual(samples['colibri_processes', ''], 1)
-        self.assertIn(('colibri_process_memory_bytes',
-                       f'pid="{child.pid}",uid="{os.geteuid()}"'), samples)
+        labels = [labels for name, labels in samples
+                  if name == 'colibri_process_memory_bytes']
+        self.assertEqual(len(labels), 1)
+        self.assertRegex(labels[0], f'^pid="{child.pid}",'
+                         f'uid="{os.geteuid()}",attachment="[1-9][0-9]*"$')
         self.assert_done(node.run('process', 'drain'))
         self.assertEqual(self.get(where, '/readyz')[:2],
                          (503, 'the node is draining\n'))

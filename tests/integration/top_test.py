@@ -206,6 +206,14 @@ class Top(cli.Case):
         self.assertEqual(result.stdout.decode().splitlines()[-1],
                          '4096 of 20000 peers')
 
+    def test_attachments_of_one_process_are_not_added_up(self):
+        process = 'colibri_process_memory_bytes{pid="7",uid="0",attachment='
+        node = Fake(self, f'{metrics_text(1)}{process}"1"}} 5\n'
+                          f'{process}"2"}} 6\n')
+        text = node.run('top', '--once', '--delay', '0.1').stdout.decode()
+        self.assertRegex(text, r'(?m)^7 0 1 .* 5 +0$')
+        self.assertRegex(text, r'(?m)^7 0 2 .* 6 +0$')
+
     def test_it_says_why_there_is_no_state(self):
         node = Fake(self, errors='colibri: no memory for it\n', code=1)
         self.assert_refused(node.run('top', '--once'), 1, 'no memory for it')

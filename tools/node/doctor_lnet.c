@@ -37,8 +37,8 @@ char *doctor_ask(struct doctor *doctor, const struct ctl_request *req,
 	if (file == NULL)
 		return NULL;
 	*ret_code = ctl_ask_at_to(doctor->dtr_opts.nop_ctl, req,
-				  doctor_left_ms(doctor, 10000), -1, file,
-				  file, &fail);
+				  doctor_left_ms(doctor, 10000), -1, file, file,
+				  &fail);
 	(void)fclose(file);
 	return text;
 }

@@ -5,7 +5,7 @@
  *
  * Whatever a client does, it costs a connection for a bounded time, and a snapshot that
  * others may share: connections are few, each ends after CONNECTION_TIME, and snapshots
- * are taken at most every FRESH_TIME.
+ * are taken, and the node's thread is asked how it is, at most every FRESH_TIME.
  */
 #include <arpa/inet.h>
 #include <microhttpd.h>
@@ -42,14 +42,27 @@ struct http_conn {
 	m0_time_t hcn_until;
 };
 
+/** What the node's thread has told, which is asked for at most every FRESH_TIME. */
+struct http_verdict {
+	/** 0: it was not asked yet. */
+	m0_time_t hvd_at;
+	/** Why it is bad; NULL: it is good. */
+	const char *hvd_why;
+};
+
 struct metrics_http {
 	struct lnet_node    *mht_node;
 	struct MHD_Daemon   *mht_daemon;
 	struct MHD_Response *mht_last;
-	m0_time_t            mht_last_at;
-	char                 mht_url[URL_BYTES];
-	struct http_conn     mht_conns[DAEMON_CONNECTIONS];
-	unsigned             mht_conns_nr;
+	/** Its text, which it frees. */
+	char               *mht_last_text;
+	size_t              mht_last_nr;
+	m0_time_t           mht_last_at;
+	struct http_verdict mht_answers;
+	struct http_verdict mht_link;
+	char                mht_url[URL_BYTES];
+	struct http_conn    mht_conns[DAEMON_CONNECTIONS];
+	unsigned            mht_conns_nr;
 };
 
 /* ------------------------------------------------------------------ address */
@@ -210,6 +223,24 @@ static enum MHD_Result conn_admit(void *arg, const struct sockaddr *addr,
 	return MHD_NO;
 }
 
+/*
+ * Is the connection in the second half of its time? The answer is its last one then:
+ * otherwise a client that asks again and again would be cut off between, or in, two.
+ */
+static bool conn_is_old(const struct metrics_http *http,
+			struct MHD_Connection     *conn)
+{
+	const union MHD_ConnectionInfo *info = MHD_get_connection_info(
+		conn, MHD_CONNECTION_INFO_CONNECTION_FD);
+	m0_time_t late = m0_time_add(m0_time_now(), CONNECTION_TIME / 2);
+	size_t    i;
+
+	for (i = 0; info != NULL && i < ARRAY_SIZE(http->mht_conns); ++i)
+		if (http->mht_conns[i].hcn_fd == info->connect_fd)
+			return late >= http->mht_conns[i].hcn_until;
+	return true;
+}
+
 /* A client that reads slowly is cut off, however slowly it does. */
 static void conns_expire(struct metrics_http *http, m0_time_t now)
 {
@@ -228,7 +259,8 @@ static void conns_expire(struct metrics_http *http, m0_time_t now)
 
 /* ------------------------------------------------------------------ answers */
 
-static enum MHD_Result answer_text(struct MHD_Connection *conn, unsigned code,
+static enum MHD_Result answer_text(const struct metrics_http *http,
+				   struct MHD_Connection *conn, unsigned code,
 				   const char *text)
 {
 	struct MHD_Response *response = MHD_create_response_from_buffer(
@@ -241,7 +273,7 @@ static enum MHD_Result answer_text(struct MHD_Connection *conn, unsigned code,
 				      "text/plain; charset=utf-8");
 	if (code == MHD_HTTP_METHOD_NOT_ALLOWED)
 		(void)MHD_add_response_header(response, "Allow", "GET, HEAD");
-	if (code >= 400)
+	if (code >= 400 || conn_is_old(http, conn))
 		(void)MHD_add_response_header(response, "Connection", "close");
 	ret = MHD_queue_response(conn, code, response);
 	MHD_destroy_response(response);
@@ -272,8 +304,27 @@ static bool last_renew(struct metrics_http *http)
 	}
 	(void)MHD_add_response_header(http->mht_last, "Content-Type",
 				      OPENMETRICS);
+	http->mht_last_text = text;
+	http->mht_last_nr = nr;
 	http->mht_last_at = m0_time_now();
 	return true;
+}
+
+/* The last answer of a connection, which says so; others share the snapshot. */
+static enum MHD_Result answer_last(const struct metrics_http *http,
+				   struct MHD_Connection     *conn)
+{
+	struct MHD_Response *response = MHD_create_response_from_buffer(
+		http->mht_last_nr, http->mht_last_text, MHD_RESPMEM_MUST_COPY);
+	enum MHD_Result ret;
+
+	if (response == NULL)
+		return MHD_NO;
+	(void)MHD_add_response_header(response, "Content-Type", OPENMETRICS);
+	(void)MHD_add_response_header(response, "Connection", "close");
+	ret = MHD_queue_response(conn, MHD_HTTP_OK, response);
+	MHD_destroy_response(response);
+	return ret;
 }
 
 static enum MHD_Result answer_metrics(struct metrics_http   *http,
@@ -284,36 +335,56 @@ static enum MHD_Result answer_metrics(struct metrics_http   *http,
 				m0_time_add(http->mht_last_at, FRESH_TIME);
 
 	if (!is_fresh && !last_renew(http))
-		return answer_text(conn, MHD_HTTP_SERVICE_UNAVAILABLE,
+		return answer_text(http, conn, MHD_HTTP_SERVICE_UNAVAILABLE,
 				   "the node is stopping, or has no memory\n");
-	return MHD_queue_response(conn, MHD_HTTP_OK, http->mht_last);
+	return conn_is_old(http, conn)
+		       ? answer_last(http, conn)
+		       : MHD_queue_response(conn, MHD_HTTP_OK, http->mht_last);
+}
+
+static bool verdict_is_fresh(const struct http_verdict *verdict)
+{
+	return verdict->hvd_at != 0 &&
+	       m0_time_now() < m0_time_add(verdict->hvd_at, FRESH_TIME);
+}
+
+static const char *verdict_note(struct http_verdict *verdict, const char *why)
+{
+	verdict->hvd_at = m0_time_now();
+	verdict->hvd_why = why;
+	return why;
 }
 
 /* Does the node's thread answer? If not, this one waits, and the prober gives up. */
 static enum MHD_Result answer_health(struct metrics_http   *http,
 				     struct MHD_Connection *conn)
 {
+	static const char           stopping[] = "the node is stopping\n";
 	struct m0_lnet_routing_info info;
+	struct m0_lnet             *lnet = http->mht_node->lno_lnet;
+	const char                 *why;
 
-	if (http->mht_node->lno_lnet == NULL ||
-	    m0_lnet_routing_get(http->mht_node->lno_lnet, &info) != 0)
-		return answer_text(conn, MHD_HTTP_SERVICE_UNAVAILABLE,
-				   "the node is stopping\n");
-	return answer_text(conn, MHD_HTTP_OK, "ok\n");
+	if (lnet == NULL)
+		why = stopping;
+	else if (verdict_is_fresh(&http->mht_answers))
+		why = http->mht_answers.hvd_why;
+	else
+		why = verdict_note(&http->mht_answers,
+				   m0_lnet_routing_get(lnet, &info) != 0
+					   ? stopping
+					   : NULL);
+	return why == NULL ? answer_text(http, conn, MHD_HTTP_OK, "ok\n")
+			   : answer_text(http, conn,
+					 MHD_HTTP_SERVICE_UNAVAILABLE, why);
 }
 
-/* @return why the node does not serve peers and processes now; NULL: it does. */
-static const char *not_ready_why(const struct lnet_node *node)
+static const char *link_why(struct m0_lnet *lnet)
 {
 	struct m0_lnet_info *info;
 	const char          *why = "no interface is up\n";
 	unsigned             i;
 
-	if (stop_signal() != 0 || node->lno_lnet == NULL)
-		return "the node is stopping\n";
-	if (node->lno_drain.ndr_on)
-		return "the node is draining\n";
-	if (m0_lnet_info_head_get(node->lno_lnet, &info) != 0)
+	if (m0_lnet_info_head_get(lnet, &info) != 0)
 		return "the node does not answer\n";
 	for (i = 0; i < info->li_nis_nr; ++i)
 		if (!m0_lnet_nid_is_lo(&info->li_nis[i].nii_nid) &&
@@ -323,14 +394,29 @@ static const char *not_ready_why(const struct lnet_node *node)
 	return why;
 }
 
+/* @return why the node does not serve peers and processes now; NULL: it does. */
+static const char *not_ready_why(struct metrics_http *http)
+{
+	const struct lnet_node *node = http->mht_node;
+
+	if (stop_signal() != 0 || node->lno_lnet == NULL)
+		return "the node is stopping\n";
+	if (node->lno_drain.ndr_on)
+		return "the node is draining\n";
+	return verdict_is_fresh(&http->mht_link)
+		       ? http->mht_link.hvd_why
+		       : verdict_note(&http->mht_link,
+				      link_why(node->lno_lnet));
+}
+
 static enum MHD_Result answer_ready(struct metrics_http   *http,
 				    struct MHD_Connection *conn)
 {
-	const char *why = not_ready_why(http->mht_node);
+	const char *why = not_ready_why(http);
 
-	return why == NULL
-		       ? answer_text(conn, MHD_HTTP_OK, "ready\n")
-		       : answer_text(conn, MHD_HTTP_SERVICE_UNAVAILABLE, why);
+	return why == NULL ? answer_text(http, conn, MHD_HTTP_OK, "ready\n")
+			   : answer_text(http, conn,
+					 MHD_HTTP_SERVICE_UNAVAILABLE, why);
 }
 
 static enum MHD_Result answer(void *arg, struct MHD_Connection *conn,
@@ -345,7 +431,8 @@ static enum MHD_Result answer(void *arg, struct MHD_Connection *conn,
 	(void)data;
 	if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
 		return *data_nr == 0
-			       ? answer_text(conn, MHD_HTTP_METHOD_NOT_ALLOWED,
+			       ? answer_text(http, conn,
+					     MHD_HTTP_METHOD_NOT_ALLOWED,
 					     "GET and HEAD are accepted\n")
 			       : MHD_NO;
 	/* The first call has only the headers: the connection goes on after the
@@ -362,7 +449,7 @@ static enum MHD_Result answer(void *arg, struct MHD_Connection *conn,
 		return answer_health(http, conn);
 	if (strcmp(url, "/readyz") == 0)
 		return answer_ready(http, conn);
-	return answer_text(conn, MHD_HTTP_NOT_FOUND,
+	return answer_text(http, conn, MHD_HTTP_NOT_FOUND,
 			   "there are /metrics, /healthz and /readyz\n");
 }
 

@@ -259,11 +259,11 @@ static void label_nid(labels_t labels, const char *name,
 	label_add(labels, name, m0_lnet_nid_print(nid, text, sizeof text));
 }
 
-static void label_number(labels_t labels, const char *name, uint32_t number)
+static void label_number(labels_t labels, const char *name, uint64_t number)
 {
-	char text[16];
+	char text[24];
 
-	snprintf(text, sizeof text, "%" PRIu32, number);
+	snprintf(text, sizeof text, "%" PRIu64, number);
 	label_add(labels, name, text);
 }
 
@@ -298,6 +298,9 @@ static void label_of(const struct metrics_snap *snap, enum metrics_of of,
 	default:
 		label_number(labels, "pid", snap->msp_procs[i].lax_pid);
 		label_number(labels, "uid", snap->msp_procs[i].lax_uid);
+		/* A process may attach more than once. */
+		label_number(labels, "attachment",
+			     snap->msp_procs[i].lax_since);
 		break;
 	}
 }

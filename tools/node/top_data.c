@@ -89,6 +89,7 @@ static void key_make(char key[TOP_KEY_BYTES], enum top_kind kind,
 	case TOP_PROCESS:
 		key_add(key, labels, "pid=\"");
 		key_add(key, labels, "uid=\"");
+		key_add(key, labels, "attachment=\"");
 		break;
 	default:
 		break;
@@ -166,11 +167,11 @@ struct top_reader {
 
 static void sample_read(struct top_reader *reader, char *line)
 {
-	size_t          nr = strcspn(line, "{ ");
-	char           *value = strrchr(line, ' ');
+	size_t            nr = strcspn(line, "{ ");
+	char             *value = strrchr(line, ' ');
 	struct top_table *table;
-	struct top_row *row;
-	char            key[TOP_KEY_BYTES];
+	struct top_row   *row;
+	char              key[TOP_KEY_BYTES];
 
 	if (value == NULL)
 		return;
@@ -189,8 +190,8 @@ static void sample_read(struct top_reader *reader, char *line)
 	row = row_of(table, key, &reader->tre_hint);
 	/* Each thing has one sample of the first value. */
 	if (row == NULL)
-		table->ttb_omitted_nr +=
-			reader->tre_sample->tsm_value == 0 ? 1 : 0;
+		table->ttb_omitted_nr += reader->tre_sample->tsm_value == 0 ? 1
+									    : 0;
 	else
 		row->tpr_values[reader->tre_sample->tsm_value] +=
 			strtod(value + 1, NULL);
