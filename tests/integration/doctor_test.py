@@ -60,7 +60,7 @@ class Doctor(cli.Case):
         self.assertIn('running node', checks['port']['text'])
         self.assertIn(str(self.port), checks['tcp']['text'])
         self.assertEqual(checks['ping']['verdict'], 'ok')
-        self.assertIn('mean', checks['latency']['text'])
+        self.assertIn('median', checks['latency']['text'])
         self.assertEqual(checks['rate']['verdict'], 'skipped')
         self.assertIn('--net', checks['rate']['remedy'])
         self.assertEqual(checks['health']['verdict'], 'ok')
@@ -196,6 +196,29 @@ class Doctor(cli.Case):
             self.assertIn('Connection refused', lines[i - 1])
         self.assertEqual(lines[-1], '2 of 4 NIDs without a failure')
         self.assertEqual(self.own(self.nid(2), self.nid(3)).returncode, 0)
+
+    def test_a_range_of_one_nid_is_that_nid(self):
+        self.node(2)
+        prefix = lnet.address(0)[:-2]
+        result = self.own('--json', f'{prefix}.[2]@tcp')
+        self.assertEqual(result.returncode, 0, result.stderr)
+        tree, checks = self.checks(result)
+        self.assertEqual(tree['nid'], self.nid(2))
+        self.assertEqual(checks['name']['verdict'], 'ok')
+
+    def test_a_table_costs_one_snapshot_of_the_node(self):
+        """And the health of a peer is known that the metrics leave out."""
+        node = self.node(1, '--metrics-peers', '1')
+        self.node(2)
+        self.node(3)
+        result = node.run('doctor', self.nid(2), self.nid(3))
+        self.assertEqual(result.returncode, 0, result.stdout)
+        text = node.run('metrics').stdout.decode()
+        self.assertIn('\ncolibri_metrics_omitted_peer_nis 1\n', text)
+        self.assertIn('\ncolibri_metrics_scrapes_total 2\n', text)
+        for i in (2, 3):
+            _, checks = self.checks(node.run('doctor', '--json', self.nid(i)))
+            self.assertEqual(checks['health']['verdict'], 'ok')
 
     def test_many_that_are_silent_take_not_much_longer_than_one(self):
         """Connections are tried at the same time."""

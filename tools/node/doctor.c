@@ -267,7 +267,7 @@ static unsigned words_expand(struct doctor_args *args, struct m0_lnet_nid *nids)
 			      "'%s' is not accepted; accepted: a NID as "
 			      "10.0.0.1@tcp, or a range as 10.0.0.[1-20]@tcp",
 			      args->doa_words[i - 1]);
-	return nr > 1 ? nr : 0;
+	return nr;
 }
 
 static int one_run(struct doctor *doctor, const char *word)
@@ -295,25 +295,31 @@ static int run(struct doctor_args *args)
 	static struct m0_lnet_nid nids[DOCTOR_NIDS_MAX];
 	struct doctor            *doctor = &args->doa_doctor;
 	unsigned                  nr = words_expand(args, nids);
+	char                      text[M0_LNET_NIDSTR_SIZE];
+	const char               *word = args->doa_words[0];
 	int                       code;
 
-	if (nr > 0 && (doctor->dtr_json || doctor->dtr_bundle != NULL))
+	/* The range "10.0.0.[5]@tcp" is one NID. */
+	if (nr == 1)
+		word = m0_lnet_nid_print(&nids[0], text, sizeof text);
+	if (nr > 1 && (doctor->dtr_json || doctor->dtr_bundle != NULL))
 		tool_fail_set(&doctor->dtr_fail, TOOL_USAGE,
 			      "%s is accepted with one NID only",
 			      doctor->dtr_json ? "--json" : "--bundle");
 	if (doctor->dtr_fail.tf_exit != TOOL_OK)
 		return doctor->dtr_fail.tf_exit;
-	doctor->dtr_is_table = nr > 0;
+	doctor->dtr_is_table = nr > 1;
 	(void)stop_init();
 	doctor->dtr_deadline = m0_time_add(
 		m0_time_now(), doctor->dtr_timeout_ms * M0_TIME_ONE_MSEC);
 	doctor_lnet_open(doctor);
 	if (doctor->dtr_fail.tf_exit == TOOL_USAGE ||
 	    (doctor->dtr_fail.tf_exit != TOOL_OK &&
-	     doctor->dtr_opts.nop_ctl != NULL))
+	     doctor->dtr_opts.nop_ctl != NULL)) {
+		doctor_lnet_close(doctor);
 		return doctor->dtr_fail.tf_exit;
-	code = nr > 0 ? doctor_table(doctor, nids, nr)
-		      : one_run(doctor, args->doa_words[0]);
+	}
+	code = nr > 1 ? doctor_table(doctor, nids, nr) : one_run(doctor, word);
 	doctor_lnet_close(doctor);
 	return code;
 }

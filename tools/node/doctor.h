@@ -76,6 +76,8 @@ struct doctor {
 
 	/** A running node makes the checks of LNet. */
 	bool dtr_by_ctl;
+	/** Its metrics when the checks began; NULL: it gave none. */
+	char *dtr_metrics;
 	/** The node of this process; NULL: there is none. */
 	struct m0_lnet *dtr_lnet;
 

@@ -133,9 +133,13 @@ static int bundle_write(struct doctor *doctor, FILE *tar, const char *report,
 	if (doctor->dtr_by_ctl)
 		parts_add(doctor, tar);
 	(void)fwrite(end, 1, sizeof end, tar);
-	rc = fflush(tar) != 0 || ferror(tar) || fsync(fileno(tar)) != 0 ? -errno
-									: 0;
-	(void)fclose(tar);
+	/* An error before the flush has left any errno. */
+	if (ferror(tar))
+		rc = -EIO;
+	else
+		rc = fflush(tar) != 0 || fsync(fileno(tar)) != 0 ? -errno : 0;
+	if (fclose(tar) != 0 && rc == 0)
+		rc = -errno;
 	return rc;
 }
 
@@ -149,8 +153,12 @@ int doctor_bundle(struct doctor *doctor, const char *report, size_t nr)
 	if (snprintf(temp, sizeof temp, "%s.XXXXXX", doctor->dtr_bundle) <
 	    (int)sizeof temp) {
 		fd = mkstemp(temp);
-		rc = fd < 0 ? -errno : 0;
 		tar = fd < 0 ? NULL : fdopen(fd, "w");
+		rc = tar == NULL ? -errno : 0;
+		if (fd >= 0 && tar == NULL) {
+			(void)close(fd);
+			(void)unlink(temp);
+		}
 	}
 	if (tar != NULL) {
 		rc = bundle_write(doctor, tar, report, nr);

@@ -13,7 +13,9 @@ enum {
 	/** Pings whose time is measured. */
 	PINGS_NR = 20,
 	/** And how long they may take. */
-	PINGS_MS = 1000
+	PINGS_MS = 1000,
+	/** Peer NIs that are looked at at a time. */
+	ROWS_NR = 256
 };
 
 /** The outcome of a ping or of a discovery. */
@@ -58,15 +60,6 @@ static char *metrics_of(struct doctor *doctor)
 	return NULL;
 }
 
-/* The value of the sample that begins with `prefix`. */
-static double sample_of(const char *metrics, const char *prefix)
-{
-	const char *at = strstr(metrics, prefix);
-
-	at = at == NULL ? NULL : strpbrk(at, " \n");
-	return at == NULL || *at == '\n' ? -1 : strtod(at + 1, NULL);
-}
-
 static bool node_runs(struct doctor *doctor)
 {
 	struct tool_fail untrusted = { .tf_exit = TOOL_OK };
@@ -88,16 +81,16 @@ static void port_take(struct doctor *doctor)
 {
 	static const char    name[] = "\ncolibri_node_port ";
 	struct m0_lnet_info *info;
-	char                *metrics;
 	const char          *at;
 
 	if (doctor->dtr_by_ctl) {
-		metrics = metrics_of(doctor);
-		at = metrics == NULL ? NULL : strstr(metrics, name);
+		doctor->dtr_metrics = metrics_of(doctor);
+		at = doctor->dtr_metrics == NULL
+			     ? NULL
+			     : strstr(doctor->dtr_metrics, name);
 		if (at != NULL)
 			doctor->dtr_opts.nop_cfg.lc_port =
 				(uint16_t)atoi(at + strlen(name));
-		free(metrics);
 	} else if (doctor->dtr_lnet != NULL && doctor->dtr_attaches &&
 		   m0_lnet_info_head_get(doctor->dtr_lnet, &info) == 0) {
 		doctor->dtr_opts.nop_cfg.lc_port = info->li_port;
@@ -130,6 +123,8 @@ void doctor_lnet_close(struct doctor *doctor)
 	if (doctor->dtr_lnet != NULL)
 		m0_lnet_close(doctor->dtr_lnet);
 	doctor->dtr_lnet = NULL;
+	free(doctor->dtr_metrics);
+	doctor->dtr_metrics = NULL;
 }
 
 /* The last of the library's messages about the NID. */
@@ -174,11 +169,16 @@ static void answer_parse(const char *text, struct doctor_probe *ret)
 {
 	const char *number = strstr(text, "\"errno\": ");
 	const char *descr = strstr(text, "\"descr\": \"");
+	const char *took = strstr(text, "\"ns\": ");
 	const char *at = text;
 
 	ret->dpr_status = 0;
 	if (number != NULL)
 		ret->dpr_status = atoi(number + strlen("\"errno\": "));
+	/* The node's own measure has not the way to the node in it. */
+	if (took != NULL)
+		ret->dpr_took_ns =
+			strtoull(took + strlen("\"ns\": "), NULL, 10);
 	if (descr != NULL)
 		snprintf(ret->dpr_why, sizeof ret->dpr_why, "%.*s",
 			 (int)min_check(strcspn(descr + 10, "\"\n"),
@@ -218,10 +218,10 @@ static void ctl_probe(struct doctor *doctor, enum m0_lnet_probe_kind kind,
 	req.cq_nids[0] = doctor->dtr_nid;
 	req.cq_nids_nr = 1;
 	text = doctor_ask(doctor, &req, &code);
+	ret->dpr_took_ns = m0_time_now() - began;
 	answer_parse(text == NULL ? "" : text, ret);
 	if (code != TOOL_OK && ret->dpr_status == 0)
 		refusal_parse(text == NULL ? "" : text, ret);
-	ret->dpr_took_ns = m0_time_now() - began;
 	free(text);
 }
 
@@ -243,19 +243,15 @@ static bool nets_have(struct doctor *doctor)
 {
 	uint32_t net = m0_lnet_nid_net(&doctor->dtr_nid);
 	char     name[M0_LNET_NIDSTR_SIZE];
-	char     text[M0_LNET_NIDSTR_SIZE + 8];
-	char    *metrics;
-	bool     has;
+	char     text[M0_LNET_NIDSTR_SIZE + 16];
 
 	if (!doctor->dtr_by_ctl)
 		return m0_lnet_dist(doctor->dtr_lnet, &doctor->dtr_nid, NULL,
 				    NULL) < 2;
-	metrics = metrics_of(doctor);
 	snprintf(text, sizeof text,
 		 "@%s\",device=", m0_lnet_net_print(net, name, sizeof name));
-	has = metrics == NULL || strstr(metrics, text) != NULL;
-	free(metrics);
-	return has;
+	return doctor->dtr_metrics == NULL ||
+	       strstr(doctor->dtr_metrics, text) != NULL;
 }
 
 /* Can this process have a source port that Lustre nodes accept? */
@@ -395,47 +391,17 @@ static int by_time(const void *a, const void *b)
 	return (*one > *two) - (*one < *two);
 }
 
-static void latency_note(struct doctor *doctor, double ns, const char *what)
+static void latency_note(struct doctor *doctor, double ns)
 {
 	bool slow = ns > 10e6;
 	char text[TEXT_MAX];
 
 	doctor_note(doctor, DOCTOR_LATENCY, slow ? DOCTOR_WARN : DOCTOR_OK,
-		    "%s to and fro, %s of pings", text_time(text, ns), what);
+		    "%s to and fro, median of pings", text_time(text, ns));
 	if (slow)
 		doctor_remedy(doctor, DOCTOR_LATENCY,
 			      "a local network takes less than 1 ms: look for "
 			      "load on both hosts, and for loss by `ss -ti'");
-}
-
-/* The running node measures: the mean is that of its histogram. */
-static void latency_by_ctl(struct doctor *doctor, m0_time_t until)
-{
-#define PROBE "colibri_probe_duration_seconds"
-	char  *before = metrics_of(doctor);
-	char  *after;
-	double nr;
-	int    i;
-
-	for (i = 0; i < PINGS_NR && m0_time_now() < until; ++i)
-		(void)probe_make(doctor, M0_LNET_PING,
-				 doctor_left_ms(doctor, PINGS_MS));
-	after = metrics_of(doctor);
-	if (before != NULL && after != NULL) {
-		nr = sample_of(after, PROBE "_count{kind=\"ping\"}") -
-		     sample_of(before, PROBE "_count{kind=\"ping\"}");
-		if (nr > 0)
-			latency_note(
-				doctor,
-				(sample_of(after, PROBE "_sum{kind=\"ping\"}") -
-				 sample_of(before,
-					   PROBE "_sum{kind=\"ping\"}")) *
-					1e9 / nr,
-				"mean");
-	}
-	free(before);
-	free(after);
-#undef PROBE
 }
 
 static void latency_check(struct doctor *doctor)
@@ -446,10 +412,6 @@ static void latency_check(struct doctor *doctor)
 	uint64_t times[PINGS_NR];
 	unsigned nr;
 
-	if (doctor->dtr_by_ctl) {
-		latency_by_ctl(doctor, until);
-		return;
-	}
 	for (nr = 0; nr < PINGS_NR && m0_time_now() < until; ++nr) {
 		struct doctor_probe probe = probe_make(
 			doctor, M0_LNET_PING, doctor_left_ms(doctor, PINGS_MS));
@@ -458,10 +420,13 @@ static void latency_check(struct doctor *doctor)
 			break;
 		times[nr] = probe.dpr_took_ns;
 	}
-	if (nr == 0)
+	if (nr == 0) {
+		doctor_note(doctor, DOCTOR_LATENCY, DOCTOR_SKIPPED,
+			    "no further ping was answered in time");
 		return;
+	}
 	qsort(times, nr, sizeof times[0], by_time);
-	latency_note(doctor, (double)times[nr / 2], "median");
+	latency_note(doctor, (double)times[nr / 2]);
 }
 
 /* --------------------------------------------------------------------- health */
@@ -485,37 +450,52 @@ static void health_note(struct doctor *doctor, double ratio, double failures)
 	}
 }
 
+/* The number behind a key, and 0 if it is not there. */
+static double number_of(const char *text, const char *key)
+{
+	const char *at = strstr(text, key);
+
+	return at == NULL ? 0 : strtod(at + strlen(key), NULL);
+}
+
 static void health_by_ctl(struct doctor *doctor)
 {
-	static const char *const classes[] = { "remote_error", "remote_dropped",
-					       "remote_timeout",
-					       "network_timeout" };
-	char                    *metrics = metrics_of(doctor);
-	char                     prefix[256];
-	double                   failures = 0;
-	double                   ratio = -1;
-	char                    *at;
-	size_t                   i;
+	struct ctl_request req;
+	char               nid[M0_LNET_NIDSTR_SIZE + 16];
+	int                code = TOOL_FAILED;
+	char              *text;
+	const char        *at;
 
-	snprintf(prefix, sizeof prefix, "colibri_peer_health_ratio{nid=\"%s\"",
-		 doctor->dtr_nid_text);
-	if (metrics != NULL)
-		ratio = sample_of(metrics, prefix);
-	snprintf(prefix, sizeof prefix,
-		 "colibri_peer_failures_total{nid=\"%s\"",
-		 doctor->dtr_nid_text);
-	at = ratio < 0 ? NULL : strstr(metrics, prefix);
-	for (i = 0; at != NULL && i < ARRAY_SIZE(classes); ++i) {
-		failures += max_check(sample_of(at, prefix), 0.0);
-		at = strstr(at + 1, prefix);
-	}
-	free(metrics);
-	health_note(doctor, ratio, failures);
+	ctl_request_init(&req, CTL_PEER_SHOW);
+	req.cq_json = true;
+	req.cq_verbose = 2;
+	req.cq_nids[0] = doctor->dtr_nid;
+	req.cq_nids_nr = 1;
+	text = doctor_ask(doctor, &req, &code);
+	snprintf(nid, sizeof nid, "\"nid\": \"%s\"", doctor->dtr_nid_text);
+	at = text == NULL || code != TOOL_OK ? NULL : strstr(text, nid);
+	at = at == NULL ? NULL : strstr(at, "\"health stats\"");
+	if (at == NULL)
+		health_note(doctor, -1, 0);
+	else
+		health_note(doctor, number_of(at, "\"health value\": ") / 1000,
+			    number_of(at, "\"dropped\": ") +
+				    number_of(at, "\"timeout\": ") +
+				    number_of(at, "\"error\": ") +
+				    number_of(at, "\"network timeout\": "));
+	free(text);
+}
+
+static double failures_of(const struct m0_lnet_failures *bad)
+{
+	return (double)(bad->lf_remote_error + bad->lf_remote_dropped +
+			bad->lf_remote_timeout + bad->lf_network_timeout);
 }
 
 static void health_check(struct doctor *doctor)
 {
 	struct m0_lnet_peer_ni_row *rows;
+	struct m0_lnet_nid          after = m0_lnet_nid_any;
 	double                      failures = 0;
 	double                      ratio = -1;
 	int                         nr;
@@ -525,23 +505,21 @@ static void health_check(struct doctor *doctor)
 		health_by_ctl(doctor);
 		return;
 	}
-	rows = calloc(DOCTOR_NIDS_MAX, sizeof *rows);
-	nr = rows == NULL
-		     ? 0
-		     : m0_lnet_peer_nis_get(doctor->dtr_lnet, &m0_lnet_nid_any,
-					    rows, DOCTOR_NIDS_MAX);
-	for (i = 0; i < nr; ++i) {
-		const struct m0_lnet_failures *bad =
-			&rows[i].pnr_ni.pni_failures;
+	rows = calloc(ROWS_NR, sizeof *rows);
+	do {
+		nr = rows == NULL ? 0
+				  : m0_lnet_peer_nis_get(doctor->dtr_lnet,
+							 &after, rows, ROWS_NR);
+		for (i = 0; i < nr && ratio < 0; ++i) {
+			const struct m0_lnet_peer_ni_info *ni = &rows[i].pnr_ni;
 
-		if (!m0_lnet_nid_eq(&rows[i].pnr_ni.pni_nid, &doctor->dtr_nid))
-			continue;
-		ratio = rows[i].pnr_ni.pni_health / 1000.0;
-		failures = (double)(bad->lf_remote_error +
-				    bad->lf_remote_dropped +
-				    bad->lf_remote_timeout +
-				    bad->lf_network_timeout);
-	}
+			after = ni->pni_nid;
+			if (!m0_lnet_nid_eq(&ni->pni_nid, &doctor->dtr_nid))
+				continue;
+			ratio = ni->pni_health / 1000.0;
+			failures = failures_of(&ni->pni_failures);
+		}
+	} while (nr == ROWS_NR && ratio < 0);
 	free(rows);
 	health_note(doctor, ratio, failures);
 }

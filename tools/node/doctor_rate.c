@@ -87,6 +87,13 @@ static void rate_run(struct doctor *doctor, struct doctor_rate *rate)
 	int       rc = session(doctor, rate, M0_ST_MKSN);
 	m0_time_t began;
 
+	if (rc == -EBUSY) {
+		doctor_note(doctor, DOCTOR_RATE, DOCTOR_SKIPPED,
+			    "the peer has a test session of somebody else");
+		doctor_remedy(doctor, DOCTOR_RATE,
+			      "to measure, try again when that has ended");
+		return;
+	}
 	if (rc != 0) {
 		doctor_note(doctor, DOCTOR_RATE, DOCTOR_SKIPPED,
 			    "the peer is no test node: %s", tool_errtext(rc));
