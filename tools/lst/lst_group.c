@@ -5,7 +5,7 @@
 
 #include "lst.h"
 #include "../base/jout.h"
-#include "m0/lnet_udsp.h"
+#include "../base/nids.h"
 
 /** Heading of the numbers of list_group. */
 static const char head[] = "\tACTIVE\tBUSY\tDOWN\tUNKNOWN\tTOTAL\n";
@@ -22,11 +22,11 @@ static int fail(struct lst_out *out, const char *what, int rc)
 struct expansion {
 	struct lst_session *lxp_session;
 	struct lst_group   *lxp_group;
-	int                 lxp_rc;
 };
 
-static int node_add(struct expansion *exp, const struct m0_lnet_nid *nid)
+static int node_add(void *arg, const struct m0_lnet_nid *nid)
 {
+	struct expansion   *exp = arg;
 	struct lst_session *s = exp->lxp_session;
 	struct lst_group   *group = exp->lxp_group;
 	unsigned            i;
@@ -54,58 +54,13 @@ static int node_add(struct expansion *exp, const struct m0_lnet_nid *nid)
 	return 0;
 }
 
-/** The first range of part `part`, and their number. */
-static const struct m0_lnet_range *part_of(
-	const struct m0_lnet_nid_range *range, unsigned part, unsigned *nr)
-{
-	unsigned at = range->lnr_nets_nr;
-	unsigned i;
-
-	for (i = 0; i < part; ++i)
-		at += range->lnr_part_nr[i];
-	*nr = range->lnr_part_nr[part];
-	return &range->lnr_ranges[at];
-}
-
-static void parts_expand(struct expansion *exp, struct m0_lnet_nid *nid,
-			 const struct m0_lnet_nid_range *range, unsigned part)
-{
-	const struct m0_lnet_range *ranges;
-	unsigned                    nr;
-	unsigned                    i;
-	uint64_t                    n;
-
-	if (part == range->lnr_parts_nr) {
-		exp->lxp_rc = node_add(exp, nid);
-		return;
-	}
-	ranges = part_of(range, part, &nr);
-	for (i = 0; i < nr; ++i) {
-		for (n = ranges[i].lrg_lo;
-		     n <= ranges[i].lrg_hi && exp->lxp_rc == 0;
-		     n += max_check(ranges[i].lrg_stride, UINT32_C(1))) {
-			if (range->lnr_parts_nr == 1) {
-				nid->ln_addr[0] = (uint8_t)(n >> 24);
-				nid->ln_addr[1] = (uint8_t)(n >> 16);
-				nid->ln_addr[2] = (uint8_t)(n >> 8);
-				nid->ln_addr[3] = (uint8_t)n;
-			} else {
-				nid->ln_addr[part] = (uint8_t)n;
-			}
-			parts_expand(exp, nid, range, part + 1);
-		}
-	}
-}
-
 /** Adds the nodes of "10.0.0.[1-4]@tcp", of a group's name, or of one NID. */
 static int words_expand(struct lst_session *s, struct lst_group *group,
 			const char *word)
 {
-	struct expansion         exp = { s, group, 0 };
-	struct m0_lnet_nid_range range;
-	struct m0_lnet_nid       nid;
-	const struct lst_group  *other;
-	unsigned                 i;
+	struct expansion        exp = { s, group };
+	const struct lst_group *other;
+	unsigned                i;
 
 	other = lst_group_find(s, word);
 	for (i = 0; other != NULL && i < other->lgp_nodes_nr; ++i)
@@ -113,19 +68,7 @@ static int words_expand(struct lst_session *s, struct lst_group *group,
 			&exp, &s->lsn_nodes[other->lgp_nodes[i]].lcn_id.lp_nid);
 	if (other != NULL)
 		return 0;
-	if (m0_lnet_nid_parse(&nid, word) == 0)
-		return node_add(&exp, &nid);
-	if (m0_lnet_nid_range_parse(&range, word, NULL) != 0 ||
-	    range.lnr_form != M0_LNET_NID_RANGE_PARTS ||
-	    range.lnr_nets_nr > 1 ||
-	    (range.lnr_nets_nr == 1 &&
-	     range.lnr_ranges[0].lrg_lo != range.lnr_ranges[0].lrg_hi))
-		return -EINVAL;
-	nid = (struct m0_lnet_nid){ .ln_type = range.lnr_type };
-	if (range.lnr_nets_nr == 1)
-		nid.ln_num = (uint16_t)range.lnr_ranges[0].lrg_lo;
-	parts_expand(&exp, &nid, &range, 0);
-	return exp.lxp_rc;
+	return nids_expand(word, node_add, &exp);
 }
 
 static int expand_say(struct lst_out *o, const char *word, int rc)

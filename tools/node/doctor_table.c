@@ -4,82 +4,30 @@
 #include <unistd.h>
 
 #include "doctor.h"
-#include "m0/lnet_udsp.h"
-#include "../base/jout.h"
+#include "../base/nids.h"
 #include "../base/stop.h"
 
 /** NIDs of an expression. */
 struct doctor_list {
 	struct m0_lnet_nid *dli_nids;
 	unsigned           *dli_nr;
-	int                 dli_rc;
 };
 
-static void nid_add(struct doctor_list *list, const struct m0_lnet_nid *nid)
+static int nid_add(void *arg, const struct m0_lnet_nid *nid)
 {
+	struct doctor_list *list = arg;
+
 	if (*list->dli_nr == DOCTOR_NIDS_MAX)
-		list->dli_rc = -E2BIG;
-	else
-		list->dli_nids[(*list->dli_nr)++] = *nid;
-}
-
-static void part_set(struct m0_lnet_nid *nid, bool is_number, unsigned part,
-		     uint32_t value)
-{
-	unsigned i;
-
-	if (!is_number)
-		nid->ln_addr[part] = (uint8_t)value;
-	for (i = 0; is_number && i < 4; ++i)
-		nid->ln_addr[i] = (uint8_t)(value >> (24 - 8 * i));
-}
-
-/* All values of a part, and of the parts behind it: at most four. */
-static void part_expand(struct doctor_list *list, struct m0_lnet_nid *nid,
-			const struct m0_lnet_nid_range *range, unsigned part,
-			unsigned at)
-{
-	unsigned i;
-	uint64_t n;
-
-	if (part == range->lnr_parts_nr) {
-		nid_add(list, nid);
-		return;
-	}
-	for (i = 0; i < range->lnr_part_nr[part]; ++i) {
-		const struct m0_lnet_range *one = &range->lnr_ranges[at + i];
-
-		for (n = one->lrg_lo; n <= one->lrg_hi && list->dli_rc == 0;
-		     n += max_check(one->lrg_stride, UINT32_C(1))) {
-			part_set(nid, range->lnr_parts_nr == 1, part,
-				 (uint32_t)n);
-			part_expand(list, nid, range, part + 1,
-				    at + range->lnr_part_nr[part]);
-		}
-	}
+		return -E2BIG;
+	list->dli_nids[(*list->dli_nr)++] = *nid;
+	return 0;
 }
 
 int doctor_expand(const char *word, struct m0_lnet_nid *nids, unsigned *nr)
 {
-	struct doctor_list       list = { nids, nr, 0 };
-	struct m0_lnet_nid_range range;
-	struct m0_lnet_nid       nid;
+	struct doctor_list list = { nids, nr };
 
-	if (m0_lnet_nid_parse(&nid, word) == 0) {
-		nid_add(&list, &nid);
-		return list.dli_rc;
-	}
-	if (m0_lnet_nid_range_parse(&range, word, NULL) != 0 ||
-	    range.lnr_form != M0_LNET_NID_RANGE_PARTS ||
-	    range.lnr_nets_nr > 1 ||
-	    (range.lnr_nets_nr == 1 &&
-	     range.lnr_ranges[0].lrg_lo != range.lnr_ranges[0].lrg_hi))
-		return -EINVAL;
-	nid = (struct m0_lnet_nid){ .ln_type = range.lnr_type };
-	if (range.lnr_nets_nr == 1)
-		nid.ln_num = (uint16_t)range.lnr_ranges[0].lrg_lo;
-	part_expand(&list, &nid, &range, 0, range.lnr_nets_nr);
-	return list.dli_rc;
+	return nids_expand(word, nid_add, &list);
 }
 
 /* ---------------------------------------------------------------- the table */
