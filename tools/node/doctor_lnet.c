@@ -190,7 +190,7 @@ static void answer_parse(const char *text, struct doctor_probe *ret)
 	}
 }
 
-/* Of a request that the node did not serve: its answer is a line of text. */
+/* Reads the answer to a request that the node did not serve: a line of text. */
 static void refusal_parse(const char *text, struct doctor_probe *ret)
 {
 	const char *at = strstr(text, CTL_REFUSES);

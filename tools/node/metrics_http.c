@@ -42,7 +42,7 @@ struct http_conn {
 	m0_time_t hcn_until;
 };
 
-/** What the node's thread has told, which is asked for at most every FRESH_TIME. */
+/** A verdict that the node's thread gave; it is asked at most every FRESH_TIME. */
 struct http_verdict {
 	/** 0: it was not asked yet. */
 	m0_time_t hvd_at;
