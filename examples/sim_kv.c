@@ -39,8 +39,8 @@ static struct m0_sim_program *server;
 
 static void server_start(void)
 {
-	static const char *const        args[] = { "lnet:tcp(10.0.0.1)",
-						   "/var/kv", NULL };
+	static const char *const args[] = { "lnet:tcp(10.0.0.1)", "/var/kv",
+					    NULL };
 	const struct m0_sim_program_cfg cfg = { .spq_name = "kv_server",
 						.spq_host = hosts[0],
 						.spq_main = server_main,
@@ -69,8 +69,7 @@ static void client_start(unsigned i)
 	struct client           *cl = &clients[i];
 	char                     place[64];
 	char                     key[16];
-	const char *const        args[] = { place, words[cl->cl_op], key,
-					    NULL };
+	const char *const args[] = { place, words[cl->cl_op], key, NULL };
 	struct m0_sim_program_cfg cfg = { .spq_name = "kv_client",
 					  .spq_host = hosts[1 + i],
 					  .spq_main = client_main,
@@ -118,8 +117,7 @@ static void client_end(unsigned i)
 	bool           right;
 	int            status;
 
-	(void)m0_sim_run_until(sim,
-			       (bool (*)(void *))m0_sim_program_has_ended,
+	(void)m0_sim_run_until(sim, (bool (*)(void *))m0_sim_program_has_ended,
 			       cl->cl_program, M0_TIME_NEVER);
 	out = m0_sim_program_output(cl->cl_program, &nr);
 	right = cl->cl_op != KV_GET ||

@@ -166,8 +166,8 @@ static void *program_thread(void *arg)
 	struct m0_sim_program *program = arg;
 
 	turn_take(&program->spm_go);
-	program->spm_status = program->spm_cfg.spq_main(program->spm_argc,
-							program->spm_argv);
+	program->spm_status =
+		program->spm_cfg.spq_main(program->spm_argc, program->spm_argv);
 	program->spm_has_ended = true;
 	(void)sem_post(&program->spm_back);
 	return NULL;
@@ -195,15 +195,15 @@ static void files_open(struct m0_sim_program *program)
 {
 	const struct m0_sim_program_cfg *cfg = &program->spm_cfg;
 
-	program->spm_in = file_must(
-		cfg->spq_input_nr == 0
-			? fopen("/dev/null", "re")
-			: fmemopen((void *)(uintptr_t)cfg->spq_input,
-				   cfg->spq_input_nr, "r"));
-	program->spm_out = file_must(open_memstream(&program->spm_text,
-						    &program->spm_text_nr));
-	program->spm_err = file_must(open_memstream(&program->spm_errors,
-						    &program->spm_errors_nr));
+	program->spm_in =
+		file_must(cfg->spq_input_nr == 0
+				  ? fopen("/dev/null", "re")
+				  : fmemopen((void *)(uintptr_t)cfg->spq_input,
+					     cfg->spq_input_nr, "r"));
+	program->spm_out = file_must(
+		open_memstream(&program->spm_text, &program->spm_text_nr));
+	program->spm_err = file_must(
+		open_memstream(&program->spm_errors, &program->spm_errors_nr));
 	/* The text is there from now on. */
 	(void)fflush(program->spm_err);
 }
@@ -298,10 +298,11 @@ int m0_sim_program_end(struct m0_sim_program *program)
 	if (is_down(program))
 		until = core->simk_now + DEAD_S * M0_TIME_ONE_SECOND;
 	if (!m0_sim__run(core, has_ended, program, until))
-		m0_sim_fail(program->spm_sim,
-			    "%s goes on after its host died: it ends when calls "
-			    "fail, or sigwait() returns",
-			    program->spm_cfg.spq_name);
+		m0_sim_fail(
+			program->spm_sim,
+			"%s goes on after its host died: it ends when calls "
+			"fail, or sigwait() returns",
+			program->spm_cfg.spq_name);
 	status = is_down(program) ? M0_SIM_PROGRAM_DIED : program->spm_status;
 	m0_sim__entry_del(core, &program->spm_entry);
 	program_free(program);
@@ -348,8 +349,8 @@ int m0_sim_sigwait(const sigset_t *set, int *sig)
 			*sig = SIGTERM;
 			break;
 		}
-		(void)program_wait(&program->spm_entry,
-				   &program->spm_signalled, M0_TIME_NEVER);
+		(void)program_wait(&program->spm_entry, &program->spm_signalled,
+				   M0_TIME_NEVER);
 	}
 	program->spm_is_sleep = false;
 	return 0;
@@ -372,11 +373,10 @@ int m0_sim_nanosleep(const struct timespec *wait, struct timespec *left)
 		return nanosleep(wait, left);
 	program->spm_is_sleep = true;
 	if (!is_down(program))
-		(void)program_wait(
-			&program->spm_entry, NULL,
-			m0_time_add(m0_time_now(),
-				    m0_time((uint64_t)wait->tv_sec,
-					    wait->tv_nsec)));
+		(void)program_wait(&program->spm_entry, NULL,
+				   m0_time_add(m0_time_now(),
+					       m0_time((uint64_t)wait->tv_sec,
+						       wait->tv_nsec)));
 	program->spm_is_sleep = false;
 	if (left != NULL)
 		*left = (struct timespec){ 0, 0 };
