@@ -89,11 +89,14 @@ int m0_o2ib__fetch_done(struct m0_o2ib__conn *conn, struct m0_o2ib__xfer *xfer,
 	struct m0_o2ib__rx *rx;
 
 	M0_PRE(xfer->oxf_is_fetch && xfer->oxf_state == M0_O2IB__OFFERED);
-	/* No REPLY comes. */
+	/*
+	 * A peer that finds nothing drops the GET, as any other: no REPLY comes, and
+	 * the operation ends by its time-out, over each driver alike.
+	 */
 	if (status < 0) {
-		m0_o2ib__source_end(xfer,
-				    status == -ENODATA ? -ENODATA : -EREMOTEIO,
-				    M0_LND_REMOTE_ERROR);
+		m0_o2ib__source_end(xfer, status == -ENODATA ? 0 : -EREMOTEIO,
+				    status == -ENODATA ? M0_LND_OK
+						       : M0_LND_REMOTE_ERROR);
 		return 0;
 	}
 	if ((uint64_t)status > xfer->oxf_payload.lpy_bytes)
