@@ -66,11 +66,10 @@ void m0_node__answers_free(struct m0_node *node)
 
 /* ----------------------------------------------------------------- verbs -- */
 
-static int info_do(struct m0_node *node, uint32_t nr)
+/* Gives the front a record of the engine, completed by what the node knows. */
+static int info_give(struct m0_node *node, uint32_t nr, int rc,
+		     struct m0_lnet_info *info)
 {
-	struct m0_lnet_info *info;
-	int                  rc = m0_lnet_engine_info(node->nod_engine, &info);
-
 	M0_PRE_EX(m0_node__invariant(node));
 	if (rc != 0)
 		return rc;
@@ -79,17 +78,20 @@ static int info_do(struct m0_node *node, uint32_t nr)
 	return block_give(node, nr, info, m0_ring_info_pack(info));
 }
 
+static int info_do(struct m0_node *node, uint32_t nr)
+{
+	struct m0_lnet_info *info = NULL;
+	int                  rc = m0_lnet_engine_info(node->nod_engine, &info);
+
+	return info_give(node, nr, rc, info);
+}
+
 static int info_head_do(struct m0_node *node, uint32_t nr)
 {
-	struct m0_lnet_info *info;
+	struct m0_lnet_info *info = NULL;
 	int rc = m0_lnet_engine_info_head(node->nod_engine, &info);
 
-	M0_PRE_EX(m0_node__invariant(node));
-	if (rc != 0)
-		return rc;
-	info->li_port = node->nod_cfg->lc_port;
-	m0_node__tunables_info(node->nod_cfg, info);
-	return block_give(node, nr, info, m0_ring_info_pack(info));
+	return info_give(node, nr, rc, info);
 }
 
 static int peer_nis_get_do(struct m0_node *node, uint32_t nr)
