@@ -278,5 +278,5 @@ int main(void)
 		STORY_BARE(lost_connection_of_the_only_rail_is_waited_for),
 	};
 
-	return cmocka_run_group_tests_name("lnet-spread", tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, NULL, NULL);
 }
