@@ -353,7 +353,9 @@ class Topologies(Hosts):
         self.wait_state(client, 'down')
         # The ping that was under way may fail, and the server's first answers, which
         # show it that the router is gone.
+        failed = load.failed
         load.more(1)
+        self.assertLessEqual(load.failed - failed, 3)
         failed = load.failed
         load.more(5)
         self.assertEqual(load.failed, failed)
