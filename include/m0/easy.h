@@ -9,8 +9,8 @@
  *    the middle of it. The library sends it again until its time-out, and moves
  *    its data anew if that was cut.
  *  - A *query* reads a snapshot of the store, beside updates and other queries.
- *    It is executed at least once. Its result may have any size up to the limit,
- *    and needs one round trip.
+ *    The service executes a query at least once. A result may have any size up to
+ *    the limit, and needs one round trip.
  *
  * examples/kv_server.c and examples/kv_client.c are a store of values with a
  * durable service; docs/easy.md explains them.

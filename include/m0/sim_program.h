@@ -22,12 +22,12 @@
  *     server = m0_sim_program_start(sim, &cfg);
  *
  * A program runs while the test waits, when its turn comes, until it waits itself.
- * It has a thread and a stack of its own, but at any time one of all of them
- * runs, in an order drawn from the seed. It may call everything of the library
- * that an application may call; of the rest what takes time passes no virtual
- * time, and what blocks stops the simulation, but for the functions of
- * m0/sim_libc.h. It must not start threads. Its stdin is spq_input, its stdout and
- * stderr are kept. It ends by returning from main(). All memory of the process is shared:
+ * Each program has a thread and a stack of its own, but only one of them runs at any
+ * time, in an order drawn from the seed. A program may make every call of the library
+ * that an application may make. Other calls take no virtual time, and a call that
+ * blocks stops the simulation, except the functions of m0/sim_libc.h. A program must
+ * not start threads. Its stdin is spq_input, and its stdout and stderr are kept. A
+ * program ends by returning from main(). Programs share all memory of the process:
  * static variables keep their values from one start to the next.
  *
  * examples/sim_kv.c runs a durable service and its clients with crashes.

@@ -8,10 +8,6 @@ from ctypes import (CFUNCTYPE, POINTER, Structure, c_bool, c_char_p, c_int, c_in
                     c_uint32, c_uint64, c_void_p)
 
 SONAME = 'libcolibri.so.1'
-ARGS_MAX = 4096
-DATA_MAX = 1 << 30
-OPS_MAX = 1024
-KEY_MAX = 256
 WHY_BYTES = 768
 QUERY, UPDATE = 0, 1
 

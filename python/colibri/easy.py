@@ -25,6 +25,7 @@ log = logging.getLogger('colibri')
 #: The result of a handler; None is an empty one.
 Result = typing.Union[bytes, bytearray, memoryview, Blob, None]
 Handler = typing.Callable[[Request], Result]
+Self = typing.TypeVar('Self')
 
 # Results of queries, until the library has sent them: address -> [object, uses].
 _held: dict[int, list] = {}
@@ -78,16 +79,6 @@ def _close_all() -> None:
 class Operations:
     """A table of operations; its decorators add handlers to it.
 
-        ops = colibri.Operations()
-
-        @ops.update(1)
-        def put(request):
-            request.tx.put(request.args, request.data)
-
-        @ops.query(2)
-        def get(request):
-            return request.tx.get(request.args)
-
     A handler returns the result: bytes, a Blob or None. If it raises, the client gets an
     error and the service goes on: the number of an OSError, ENOENT of a KeyError, EINVAL
     of a ValueError or TypeError, ENOMEM of a MemoryError, EIO of all others; unless it is
@@ -122,6 +113,10 @@ class Operations:
     def query(self, opcode: int, name: str | None = None) -> Callable[[Handler], Handler]:
         """Adds an operation that reads a snapshot of the store."""
         return self._add(_lib.QUERY, opcode, name)
+
+
+def _ns(timeout: float | None) -> int:
+    return 0 if timeout is None else max(1, int(timeout * 1e9))
 
 
 def _number_of(exc: BaseException) -> int:
@@ -187,6 +182,12 @@ class _Handle:
             _open.discard(self)
         if handle:
             _lib.lib().m0_easy_close(handle)
+
+    def __enter__(self: Self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
 
 class Service(_Handle):
@@ -286,12 +287,6 @@ class Service(_Handle):
                     request._end()
         return run
 
-    def __enter__(self) -> Service:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
 
 class _Pending:
     """A call that has begun, and all that the library points to."""
@@ -304,7 +299,7 @@ class _Pending:
         self.call = _lib.Call(
             ec_opcode=opcode, ec_kind=kind, ec_args=_lib.slice_of(self.args),
             ec_data=_lib.slice_of(self.data),
-            ec_timeout_ns=0 if timeout is None else max(1, int(timeout * 1e9)),
+            ec_timeout_ns=_ns(timeout),
             ec_done=_done)
 
     def begin(self, client: _Handle) -> None:
@@ -360,7 +355,7 @@ class Client(_Handle):
     def __init__(self, place: str | None, *, timeout: float | None = None) -> None:
         super().__init__()
         self._start(place, _lib.Cfg(
-            en_timeout_ns=0 if timeout is None else max(1, int(timeout * 1e9))))
+            en_timeout_ns=_ns(timeout)))
 
     def _call(self, kind: int, opcode: int, args: BytesLike, data: BytesLike,
               timeout: float | None) -> bytes:
@@ -392,20 +387,35 @@ class Client(_Handle):
         """Asks a query and returns its result, of up to 1 GiB. Raises as update()."""
         return self._call(_lib.QUERY, opcode, args, data, timeout)
 
-    def __enter__(self) -> Client:
+
+class _Async:
+    """The base of what asyncio programs use: closes a service or client on a thread."""
+
+    def __init__(self, handle: _Handle, loop: asyncio.AbstractEventLoop) -> None:
+        self._handle = handle
+        self._loop = loop
+
+    @property
+    def address(self) -> str:
+        """Its own address."""
+        return self._handle.address
+
+    async def close(self) -> None:
+        """Ends it. Cancels coroutines of queries and waits for the other handlers; must
+        not be called by a handler, but by a task that it makes."""
+        _refuse_in_handler()
+        await self._loop.run_in_executor(None, self._handle.close)
+
+    async def __aenter__(self: Self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
 
 
-class AsyncClient:
+class AsyncClient(_Async):
     """A client for asyncio, made by connect(); an asynchronous context manager. A call
     whose task is cancelled is cancelled. It belongs to the loop that made it."""
-
-    def __init__(self, client: Client, loop: asyncio.AbstractEventLoop) -> None:
-        self._client = client
-        self._loop = loop
 
     async def _call(self, kind: int, opcode: int, args: BytesLike, data: BytesLike,
                     timeout: float | None) -> bytes:
@@ -425,14 +435,14 @@ class AsyncClient:
                 pending.drop()
 
         pending = _Pending(kind, opcode, args, data, timeout, ended)
-        pending.begin(self._client)
+        pending.begin(self._handle)
         try:
             await future
         except asyncio.CancelledError:
             if future.done() and not future.cancelled():
                 pending.drop()
             else:
-                pending.cancel(self._client)
+                pending.cancel(self._handle)
             raise
         return pending.result()
 
@@ -446,22 +456,6 @@ class AsyncClient:
         """As Client.query()."""
         return await self._call(_lib.QUERY, opcode, args, data, timeout)
 
-    @property
-    def address(self) -> str:
-        """Its own address."""
-        return self._client.address
-
-    async def close(self) -> None:
-        """Ends it; must not be called by a handler."""
-        _refuse_in_handler()
-        await self._loop.run_in_executor(None, self._client.close)
-
-    async def __aenter__(self) -> AsyncClient:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.close()
-
 
 async def connect(place: str | None, *, timeout: float | None = None) -> AsyncClient:
     """Makes a client for asyncio; the arguments are those of Client."""
@@ -470,30 +464,9 @@ async def connect(place: str | None, *, timeout: float | None = None) -> AsyncCl
     return AsyncClient(client, loop)
 
 
-class AsyncService:
+class AsyncService(_Async):
     """A service in an asyncio program, made by serve(); an asynchronous context
     manager."""
-
-    def __init__(self, service: Service, loop: asyncio.AbstractEventLoop) -> None:
-        self._service = service
-        self._loop = loop
-
-    @property
-    def address(self) -> str:
-        """Its address."""
-        return self._service.address
-
-    async def close(self) -> None:
-        """Ends it. Cancels coroutines of queries and waits for the other handlers; must
-        not be called by a handler, but by a task that it makes."""
-        _refuse_in_handler()
-        await self._loop.run_in_executor(None, self._service.close)
-
-    async def __aenter__(self) -> AsyncService:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.close()
 
 
 async def serve(place: str | None, operations: Operations, **options: typing.Any
