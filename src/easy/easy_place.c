@@ -405,7 +405,7 @@ static int own_set(struct easy_place *place, const struct text *text,
 	const char          *tail = "12345:40:1";
 	struct m0_lnet_info *info;
 	unsigned             first = 0;
-	int rc = m0_lnet_info_get(place->epl_node->eno_lnet, &info);
+	int rc = m0_lnet_info_head_get(place->epl_node->eno_lnet, &info);
 
 	if (rc != 0)
 		return wrong(why, rc, "the node has ended");

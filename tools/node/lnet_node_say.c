@@ -100,7 +100,7 @@ static void say_nids(struct lnet_node *node)
 	struct m0_lnet_info *info;
 	unsigned             i;
 
-	if (m0_lnet_info_get(node->lno_lnet, &info) != 0)
+	if (m0_lnet_info_head_get(node->lno_lnet, &info) != 0)
 		return;
 	/* The first is the loopback. */
 	for (i = 1; i < info->li_nis_nr; ++i)

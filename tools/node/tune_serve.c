@@ -162,7 +162,7 @@ static int nis_set(const struct ctl_request *req, struct m0_lnet *lnet)
 	if (req->cq_net == M0_LNET_NET_ANY)
 		return m0_lnet_health_set(lnet, M0_LNET_HEALTH_OF_NIS, nid,
 					  health);
-	rc = m0_lnet_info_get(lnet, &info);
+	rc = m0_lnet_info_head_get(lnet, &info);
 	if (rc != 0)
 		return rc;
 	for (i = 0; i < info->li_nis_nr; ++i) {
@@ -340,7 +340,8 @@ static int recovery(const struct ctl_request *req, struct m0_lnet *lnet,
 	struct m0_lnet_info *info;
 	unsigned             nr = 0;
 	unsigned             i;
-	int                  rc = m0_lnet_info_get(lnet, &info);
+	int                  rc = local ? m0_lnet_info_head_get(lnet, &info)
+					: m0_lnet_info_get(lnet, &info);
 
 	if (rc != 0)
 		return ctl_failed("debug", "recovery", rc, tool_errtext(rc),
