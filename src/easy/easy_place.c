@@ -236,19 +236,14 @@ static struct easy_node *node_find(const struct text *text)
  * waited for. Returns with the lock. */
 static struct easy_node *node_find_idle(const struct text *text)
 {
-	struct m0_semaphore never;
-	struct easy_node   *node;
+	struct easy_node *node;
 
-	(void)m0_semaphore_init(&never, 0);
 	m0_mutex_lock(&nodes_lock);
 	while ((node = node_find(text)) != NULL && node->eno_busy) {
 		m0_mutex_unlock(&nodes_lock);
-		(void)m0_semaphore_timeddown(
-			&never,
-			m0_time_add(m0_time_now(), BUSY_MS * M0_TIME_ONE_MSEC));
+		m0_time_sleep(m0_time_from_now(0, BUSY_MS * M0_TIME_ONE_MSEC));
 		m0_mutex_lock(&nodes_lock);
 	}
-	m0_semaphore_fini(&never);
 	return node;
 }
 
