@@ -185,13 +185,11 @@ static size_t preferred_nr(const struct m0_lnet_engine *eng)
 	return nr;
 }
 
-static void policy_draw(const struct m0_lnet_engine *eng,
-			const struct m0_lnet_lpni   *lpni,
-			struct m0_lnet_peer_ni_info *to,
-			struct m0_lnet_nid          *preferred)
+static void preferred_draw(const struct m0_lnet_engine *eng,
+			   const struct m0_lnet_lpni   *lpni,
+			   struct m0_lnet_peer_ni_info *to,
+			   struct m0_lnet_nid          *preferred)
 {
-	to->pni_net_priority = lpni->lpn_policy.lpp_net_priority;
-	to->pni_priority = lpni->lpn_policy.lpp_priority;
 	to->pni_preferred = preferred;
 	to->pni_sources_nr = sources_draw(eng, lpni, preferred);
 	to->pni_gateways_nr =
@@ -218,6 +216,8 @@ static void lpni_draw(const struct m0_lnet_engine *eng,
 	to->pni_try_in_ms = try_in_ms(eng, &lpni->lpn_try_timer);
 	to->pni_traffic = lpni->lpn_traffic;
 	to->pni_failures = lpni->lpn_failures;
+	to->pni_net_priority = lpni->lpn_policy.lpp_net_priority;
+	to->pni_priority = lpni->lpn_policy.lpp_priority;
 	to->pni_router_credits_free = (int)credits - (int)lpni->lpn_fwds_nr;
 	to->pni_router_credits_low = (int)credits - (int)lpni->lpn_fwds_max;
 }
@@ -240,7 +240,7 @@ static void peer_draw(const struct m0_lnet_engine  *eng,
 	m0_list_for_each_entry(&peer->lpe_lpnis, lpni, struct m0_lnet_lpni,
 			       lpn_link) {
 		lpni_draw(eng, lpni, ni);
-		policy_draw(eng, lpni, ni, *nids);
+		preferred_draw(eng, lpni, ni, *nids);
 		*nids += ni->pni_sources_nr + ni->pni_gateways_nr;
 		++ni;
 	}
@@ -339,9 +339,6 @@ int m0_lnet_engine_peer_nis(const struct m0_lnet_engine *eng,
 		ret[nr].pnr_primary = lpni->lpn_peer->lpe_primary;
 		ret[nr].pnr_state = lpni->lpn_peer->lpe_state;
 		lpni_draw(eng, lpni, &ret[nr].pnr_ni);
-		ret[nr].pnr_ni.pni_net_priority =
-			lpni->lpn_policy.lpp_net_priority;
-		ret[nr].pnr_ni.pni_priority = lpni->lpn_policy.lpp_priority;
 	}
 	return (int)nr;
 }
