@@ -34,7 +34,8 @@ static inline int o2ib_body_decode(struct o2ib_msg *msg, const void *in)
 	case M0_O2IB_CONNACK:
 		return m0_o2ib__conn_decode(hdr, in, &msg->om_params, why);
 	case M0_O2IB_IMMEDIATE:
-		return m0_o2ib__immediate_decode(hdr, in, &msg->om_imm, why);
+		m0_o2ib__immediate_decode(hdr, in, &msg->om_imm);
+		return 0;
 	case M0_O2IB_PUT_REQ:
 		return m0_o2ib__put_req_decode(hdr, in, &msg->om_req, why);
 	case M0_O2IB_GET_REQ:

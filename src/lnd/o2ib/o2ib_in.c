@@ -269,16 +269,13 @@ static int decode(const struct m0_o2ib__rx *rx, const struct m0_o2ib_hdr *hdr,
 
 /** Most messages are small: in few steps. */
 static int immediate_offer(struct m0_o2ib__rx       *rx,
-			   const struct m0_o2ib_hdr *hdr,
-			   struct m0_o2ib_why       *why)
+			   const struct m0_o2ib_hdr *hdr)
 {
 	struct m0_lnd_ni        *lnd_ni = rx->orx_ni->oni_ni;
 	struct m0_o2ib_immediate imm;
 	int                      rc;
 
-	rc = m0_o2ib__immediate_decode(hdr, rx->orx_rbuf->orb_bytes, &imm, why);
-	if (M0_UNLIKELY(rc != 0))
-		return rc;
+	m0_o2ib__immediate_decode(hdr, rx->orx_rbuf->orb_bytes, &imm);
 	rc = lnd_ni->ldn_ops->lu_rx_begin(lnd_ni, &rx->orx_rx, imm.ibm_lnet_hdr,
 					  false);
 	if (M0_LIKELY(rc == 0))
@@ -296,7 +293,7 @@ static int rx_offer(struct m0_o2ib__rx *rx, const struct m0_o2ib_hdr *hdr,
 	int                   rc;
 
 	if (M0_LIKELY(rx->orx_type == M0_O2IB_IMMEDIATE))
-		return immediate_offer(rx, hdr, why);
+		return immediate_offer(rx, hdr);
 	rc = decode(rx, hdr, &in, why);
 	if (rc != 0)
 		return rc;

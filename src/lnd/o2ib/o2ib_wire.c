@@ -472,19 +472,16 @@ size_t m0_o2ib__immediate_encode(const struct m0_o2ib_hdr       *hdr,
 	return msg_end(&cur, nob);
 }
 
-int m0_o2ib__immediate_decode(const struct m0_o2ib_hdr *hdr, const void *bytes,
-			      struct m0_o2ib_immediate *imm,
-			      struct m0_o2ib_why       *why)
+void m0_o2ib__immediate_decode(const struct m0_o2ib_hdr *hdr, const void *bytes,
+			       struct m0_o2ib_immediate *imm)
 {
 	const uint8_t *at = bytes;
 
 	M0_PRE(hdr->ibh_type == M0_O2IB_IMMEDIATE &&
 	       hdr->ibh_nob >= M0_O2IB_IMMEDIATE_BYTES);
-	(void)why;
 	imm->ibm_lnet_hdr = at + M0_O2IB_HDR_BYTES;
 	imm->ibm_payload = at + M0_O2IB_IMMEDIATE_BYTES;
 	imm->ibm_payload_bytes = hdr->ibh_nob - M0_O2IB_IMMEDIATE_BYTES;
-	return 0;
 }
 
 /** Can a descriptor have this fragment? */

@@ -213,10 +213,9 @@ struct m0_o2ib_immediate {
 size_t m0_o2ib__immediate_encode(const struct m0_o2ib_hdr       *hdr,
 				 const struct m0_o2ib_immediate *imm, void *buf,
 				 size_t buf_bytes);
-/** Addresses are of `bytes`. */
-int m0_o2ib__immediate_decode(const struct m0_o2ib_hdr *hdr, const void *bytes,
-			      struct m0_o2ib_immediate *imm,
-			      struct m0_o2ib_why       *why);
+/** Addresses are of `bytes`. What the header says suffices: it cannot fail. */
+void m0_o2ib__immediate_decode(const struct m0_o2ib_hdr *hdr, const void *bytes,
+			       struct m0_o2ib_immediate *imm);
 
 /** One piece of memory of a descriptor; an address is opaque and unaligned. */
 struct m0_o2ib_frag {
