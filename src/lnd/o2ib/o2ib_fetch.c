@@ -6,17 +6,6 @@
  */
 #include "lnd/o2ib/o2ib_internal.h"
 
-/** The engine keeps what a fault rule has made a GET of. */
-static void rx_keep(struct m0_o2ib__rx *rx)
-{
-	M0_PRE(rx->orx_xfer == NULL && !rx->orx_is_kept);
-	rx->orx_is_kept = rx->orx_rx.lr_kept;
-	if (rx->orx_is_kept)
-		++rx->orx_ni->oni_kept_nr;
-	else
-		m0_o2ib__rx_put(rx);
-}
-
 /** The engine has taken the REPLY: its payload is there already, if it is for the
  * memory of the GET. */
 static void reply_end(struct m0_o2ib__rx *rx)
@@ -39,7 +28,8 @@ static void reply_end(struct m0_o2ib__rx *rx)
 	ni->oni_ni->ldn_ops->lu_rx_done(&rx->orx_rx, is_there ? 0 : -EPROTO,
 					is_there ? M0_LND_OK
 						 : M0_LND_REMOTE_ERROR);
-	rx_keep(rx);
+	/* The engine keeps what a fault rule has made a GET of. */
+	m0_o2ib__rx_keep(rx);
 }
 
 /** @retval -EAGAIN  the engine puts it off. */
@@ -116,14 +106,6 @@ int m0_o2ib__fetch_done(struct m0_o2ib__conn *conn, struct m0_o2ib__xfer *xfer,
 	return reply_take(rx);
 }
 
-static struct m0_o2ib__rx *first(const struct m0_list *list)
-{
-	struct m0_list_link *link = m0_list_first(list);
-
-	return link == NULL ? NULL
-			    : m0_list_entry(link, struct m0_o2ib__rx, orx_link);
-}
-
 int m0_o2ib__replies_retry(struct m0_o2ib__conn *conn)
 {
 	struct m0_o2ib__rx *rx;
@@ -132,7 +114,7 @@ int m0_o2ib__replies_retry(struct m0_o2ib__conn *conn)
 
 	m0_list_init(&list);
 	m0_list_splice_tail(&list, &conn->ocn_replies);
-	while (rc == 0 && (rx = first(&list)) != NULL) {
+	while (rc == 0 && (rx = m0_o2ib__rx_first(&list)) != NULL) {
 		m0_list_del(&rx->orx_link);
 		rc = reply_take(rx);
 	}
@@ -146,7 +128,7 @@ void m0_o2ib__replies_drop(struct m0_o2ib__conn *conn)
 {
 	struct m0_o2ib__rx *rx;
 
-	while ((rx = first(&conn->ocn_replies)) != NULL) {
+	while ((rx = m0_o2ib__rx_first(&conn->ocn_replies)) != NULL) {
 		m0_list_del(&rx->orx_link);
 		reply_drop(rx);
 	}

@@ -25,18 +25,6 @@ static void rx_done(struct m0_o2ib__rx *rx, int status,
 	rx->orx_ni->oni_ni->ldn_ops->lu_rx_done(&rx->orx_rx, status, health);
 }
 
-/** The engine has taken a GET, or not. */
-static void rx_keep(struct m0_o2ib__rx *rx)
-{
-	M0_PRE_EX(rx->orx_rbuf == NULL);
-	M0_PRE_EX(!rx->orx_is_kept);
-	rx->orx_is_kept = rx->orx_rx.lr_kept;
-	if (rx->orx_is_kept)
-		++rx->orx_ni->oni_kept_nr;
-	else
-		m0_o2ib__rx_put(rx);
-}
-
 /* -- sinks --------------------------------------------------------------------- */
 
 static void sink_end(struct m0_o2ib__xfer *xfer, int status,
@@ -164,7 +152,7 @@ static void immediate_in(struct m0_o2ib__rx             *rx,
 		rx_done(rx, 0, M0_LND_OK);
 	}
 	repost_as(conn, rbuf, M0_O2IB_IMMEDIATE);
-	rx_keep(rx);
+	m0_o2ib__rx_keep(rx);
 }
 
 static void put_req_in(struct m0_o2ib__rx *rx)
@@ -201,7 +189,7 @@ static void get_req_in(struct m0_o2ib__rx *rx)
 				      rx->orx_cookie, -ENODATA);
 	}
 	rx_done(rx, 0, M0_LND_OK);
-	rx_keep(rx);
+	m0_o2ib__rx_keep(rx);
 }
 
 /** A GET_REQ names memory of its own. */
@@ -590,14 +578,6 @@ void m0_o2ib__early_take(struct m0_o2ib__conn *conn)
 	}
 }
 
-static struct m0_o2ib__rx *rx_first(const struct m0_list *list)
-{
-	struct m0_list_link *link = m0_list_first(list);
-
-	return link == NULL ? NULL
-			    : m0_list_entry(link, struct m0_o2ib__rx, orx_link);
-}
-
 void m0_o2ib__paused_retry(struct m0_o2ib__conn *conn)
 {
 	struct m0_o2ib_why  why = {};
@@ -605,7 +585,7 @@ void m0_o2ib__paused_retry(struct m0_o2ib__conn *conn)
 	int                 rc = 0;
 
 	while (conn->ocn_state == M0_O2IB__UP && rc == 0 &&
-	       (rx = rx_first(&conn->ocn_paused)) != NULL) {
+	       (rx = m0_o2ib__rx_first(&conn->ocn_paused)) != NULL) {
 		m0_list_del(&rx->orx_link);
 		rc = rx_offer_again(rx, &why);
 		if (rc == -EAGAIN && conn->ocn_state != M0_O2IB__UP) {
@@ -630,7 +610,7 @@ void m0_o2ib__paused_drop(struct m0_o2ib__conn *conn)
 {
 	struct m0_o2ib__rx *rx;
 
-	while ((rx = rx_first(&conn->ocn_paused)) != NULL) {
+	while ((rx = m0_o2ib__rx_first(&conn->ocn_paused)) != NULL) {
 		m0_list_del(&rx->orx_link);
 		rx_drop(rx);
 	}
@@ -641,7 +621,7 @@ void m0_o2ib__rxs_end(struct m0_o2ib__conn *conn)
 	struct m0_o2ib__xfer *xfer;
 	struct m0_o2ib__rx   *rx;
 
-	while ((rx = rx_first(&conn->ocn_gets)) != NULL) {
+	while ((rx = m0_o2ib__rx_first(&conn->ocn_gets)) != NULL) {
 		m0_list_del(&rx->orx_link);
 		rx->orx_conn = NULL;
 		if (rx->orx_xfer != NULL)

@@ -330,8 +330,27 @@ void m0_o2ib__scan_by(struct m0_o2ib__ni *ni, m0_time_t at);
 
 struct m0_o2ib__msg *m0_o2ib__msg_get(struct m0_o2ib__drv *drv, uint8_t type);
 void m0_o2ib__msg_put(struct m0_o2ib__drv *drv, struct m0_o2ib__msg *msg);
-struct m0_o2ib__rx   *m0_o2ib__rx_get(struct m0_o2ib__ni *ni);
-void                  m0_o2ib__rx_put(struct m0_o2ib__rx *rx);
+struct m0_o2ib__rx *m0_o2ib__rx_get(struct m0_o2ib__ni *ni);
+void                m0_o2ib__rx_put(struct m0_o2ib__rx *rx);
+/** The engine has been offered a message: it keeps the record for its answer, or the
+ * record is free. */
+static inline void m0_o2ib__rx_keep(struct m0_o2ib__rx *rx)
+{
+	M0_PRE_EX(rx->orx_rbuf == NULL);
+	M0_PRE_EX(!rx->orx_is_kept);
+	rx->orx_is_kept = rx->orx_rx.lr_kept;
+	if (rx->orx_is_kept)
+		++rx->orx_ni->oni_kept_nr;
+	else
+		m0_o2ib__rx_put(rx);
+}
+static inline struct m0_o2ib__rx *m0_o2ib__rx_first(const struct m0_list *list)
+{
+	struct m0_list_link *link = m0_list_first(list);
+
+	return link == NULL ? NULL
+			    : m0_list_entry(link, struct m0_o2ib__rx, orx_link);
+}
 struct m0_o2ib__sbuf *m0_o2ib__sbuf_get(struct m0_o2ib__ni *ni);
 void m0_o2ib__sbuf_put(struct m0_o2ib__ni *ni, struct m0_o2ib__sbuf *sbuf);
 /** Sources get at most half of the memory: a sink, for which its peer waits, never
