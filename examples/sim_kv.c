@@ -108,6 +108,11 @@ static bool is_value(const char *out, size_t nr, size_t want_nr, uint8_t byte)
 	       memcmp(out, out + 1, nr - 1) == 0;
 }
 
+static bool has_ended(void *program)
+{
+	return m0_sim_program_has_ended(program);
+}
+
 static void client_end(unsigned i)
 {
 	struct client *cl = &clients[i];
@@ -117,8 +122,7 @@ static void client_end(unsigned i)
 	bool           right;
 	int            status;
 
-	(void)m0_sim_run_until(sim, (bool (*)(void *))m0_sim_program_has_ended,
-			       cl->cl_program, M0_TIME_NEVER);
+	(void)m0_sim_run_until(sim, has_ended, cl->cl_program, M0_TIME_NEVER);
 	out = m0_sim_program_output(cl->cl_program, &nr);
 	right = cl->cl_op != KV_GET ||
 		(nr == 0 ? cl->cl_nr[k][0] == 0
@@ -146,21 +150,27 @@ static void client_end(unsigned i)
 	cl->cl_byte[k][0] = cl->cl_byte[k][1];
 }
 
+/* The server's host is down. */
+static void server_again(void)
+{
+	(void)m0_sim_program_end(server);
+	m0_sim_run_ms(sim, m0_sim_rand(sim, 3000));
+	m0_sim_host_restart(hosts[0]);
+	server_start();
+}
+
 static void trouble(void)
 {
 	unsigned i = 1 + (unsigned)m0_sim_rand(sim, CLIENTS_NR);
 
 	switch (m0_sim_rand(sim, 6)) {
 	case 0: /* the process is killed */
+		m0_sim_host_kill(hosts[0]);
+		server_again();
+		break;
 	case 1: /* the host loses power */
-		if (m0_sim_rand(sim, 2) == 0)
-			m0_sim_host_kill(hosts[0]);
-		else
-			m0_sim_host_crash(hosts[0]);
-		(void)m0_sim_program_end(server);
-		m0_sim_run_ms(sim, m0_sim_rand(sim, 3000));
-		m0_sim_host_restart(hosts[0]);
-		server_start();
+		m0_sim_host_crash(hosts[0]);
+		server_again();
 		break;
 	case 2:
 		m0_sim_host_cut(hosts[0], true);
