@@ -92,8 +92,8 @@ int m0_front__tm_again(struct m0_lnet *lnet, struct m0_front_tm **ret);
 uint32_t m0_front__mem_next(struct m0_lnet *lnet, void **addr, uint64_t *bytes);
 /** Is there one? fro_lock is held. */
 bool m0_front__mem_is_owed(const struct m0_lnet *lnet);
-/** The attachment does not take the region. @return 0: it goes on without the region, as
- * no attachment had it, or nobody uses it any more; or the error. front_mem.c. */
+/** The attachment does not take the region. @return 0: it goes on without the region, and
+ * warns, as no attachment had it; or nobody uses it any more; or the error. front_mem.c. */
 int m0_front__mem_refused(struct m0_lnet *lnet, uint32_t nr, int rc);
 /** Is there memory that was deregistered while the front was shut? fro_lock is held. */
 bool m0_front__mem_is_left(const struct m0_lnet *lnet);

@@ -5,6 +5,7 @@
  * node makes the driver later, when it makes it.
  */
 #include "front/front_internal.h"
+#include "m0/log.h"
 
 enum {
 	/** Most regions of a node. */
@@ -672,6 +673,7 @@ int m0_front__mem_refused(struct m0_lnet *lnet, uint32_t nr, int rc)
 {
 	bool                 is_full = M0_IN(rc, (-EDQUOT, -ENOMEM, -ENOSPC));
 	struct m0_list_link *link;
+	bool                 is_refused = false;
 	int                  ret = 0;
 
 	M0_PRE(nr > 0 && rc < 0);
@@ -682,10 +684,15 @@ int m0_front__mem_refused(struct m0_lnet *lnet, uint32_t nr, int rc)
 		if (is_part(mem) || mem->hmr_users_nr == 0 ||
 		    mem->hmr_mem.nmm_mem.lme_region != nr)
 			continue;
-		mem->hmr_is_refused = is_full && mem->hmr_is_late;
-		ret = mem->hmr_is_refused ? 0 : rc;
+		is_refused = is_full && mem->hmr_is_late;
+		mem->hmr_is_refused = is_refused;
+		ret = is_refused ? 0 : rc;
 	}
 	m0_mutex_unlock(&lnet->fro_lock);
+	if (is_refused)
+		m0_log(M0_LOG_WARN,
+		       "the node does not take memory that was registered while the process was not attached (%s): operations in it end with -EFAULT",
+		       m0_errname(rc));
 	return ret;
 }
 

@@ -148,7 +148,7 @@ static int memory_renew(struct m0_pump *pump)
 		     : 0;
 	/* Another thread has given it. */
 	if (rc != 0 && rc != -EEXIST)
-		return m0_pump__region_refused(pump, nr, rc) ?: 1;
+		return m0_front__mem_refused(lnet, nr, rc) ?: 1;
 	m0_mutex_lock(&pump->pmp_lock);
 	if (m0_pump__is_open(pump) &&
 	    m0_shared_reserve(pump->pmp_side, 1, NULL) == 0)

@@ -200,8 +200,6 @@ int      m0_pump__region_share(struct m0_pump *pump, uint32_t nr, void *addr,
 			       uint64_t bytes);
 void    *m0_pump__region_of(const struct m0_pump *pump, uint32_t nr);
 bool     m0_pump__is_far(const struct m0_pump *pump);
-/** A new attachment does not take the region. @return 0: it goes on, or the error. */
-int m0_pump__region_refused(struct m0_pump *pump, uint32_t nr, int rc);
 /** The answer about a region. */
 void m0_pump__region_result(struct m0_pump *pump, uint32_t nr, bool is_add,
 			    int status);

@@ -3,7 +3,6 @@
  * Numbers of regions, and their memory.
  */
 #include "front/pump_internal.h"
-#include "m0/log.h"
 
 uint32_t m0_pump__region_take(struct m0_pump *pump, void *mem)
 {
@@ -54,27 +53,18 @@ bool m0_pump__is_far(const struct m0_pump *pump)
 	return pump->pmp_host->puh_share != NULL;
 }
 
-int m0_pump__region_refused(struct m0_pump *pump, uint32_t nr, int rc)
-{
-	int ret = m0_front__mem_refused(pump->pmp_lnet, nr, rc);
-
-	if (ret == 0)
-		m0_log(M0_LOG_WARN,
-		       "the node does not take memory that was registered while the process was not attached (%s): operations in it end with -EFAULT",
-		       m0_errname(rc));
-	return ret;
-}
-
 void m0_pump__region_result(struct m0_pump *pump, uint32_t nr, bool is_add,
 			    int status)
 {
 	void *mem = pump->pmp_regions[nr - 1].prg_mem;
+	int   rc = 0;
 
 	M0_PRE(mem != NULL && status <= 0);
 	/* Another thread may have asked, too. */
 	if (is_add && status != 0 && status != -EEXIST &&
 	    pump->pmp_again.pag_renews == M0_PUMP_RENEWS_MEMORY)
-		pump->pmp_again.pag_rc =
-			m0_pump__region_refused(pump, nr, status);
+		rc = m0_front__mem_refused(pump->pmp_lnet, nr, status);
+	if (rc != 0)
+		pump->pmp_again.pag_rc = rc;
 	m0_front__mem_result(pump->pmp_lnet, mem, nr, is_add, status);
 }

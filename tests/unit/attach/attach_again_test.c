@@ -5,7 +5,6 @@
  */
 #include <string.h>
 
-#include "m0/log.h"
 #include "m0/xlnet.h"
 
 #include "attach_fix.h"
@@ -394,6 +393,7 @@ static void refused_memory_ends_nothing(void **state)
 
 	(void)state;
 	front_open(THREAD, 20 * M0_TIME_ONE_SECOND);
+	fix_lines_count("does not take memory");
 	daemon_lose();
 	for (i = 0; i < ARRAY_SIZE(at); ++i)
 		at[i] = region_add();
@@ -405,6 +405,7 @@ static void refused_memory_ends_nothing(void **state)
 			events_await(&good_nr, ++taken_nr);
 	}
 	assert_in_range(taken_nr, 1, ARRAY_SIZE(at) - 1);
+	assert_int_equal(fix_lines_nr(), ARRAY_SIZE(at) - taken_nr);
 	assert_int_equal(put(BITS, 0), -EFAULT);
 	assert_int_equal(m0_lnet_mem_register(lnet, at[5], BUF_BYTES), -EDQUOT);
 	for (i = 0; i + 2 < ARRAY_SIZE(at); ++i)

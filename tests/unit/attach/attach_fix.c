@@ -9,6 +9,32 @@
 
 struct fix fix;
 
+static const char *lines_text;
+/** Atomic. */
+static unsigned lines_nr;
+
+static void line_count(void *arg, enum m0_log_level level, const char *text)
+{
+	(void)arg;
+	if (strstr(text, lines_text) != NULL)
+		__atomic_add_fetch(&lines_nr, 1, __ATOMIC_RELEASE);
+	if (level == M0_LOG_FATAL)
+		print_error("%s\n", text);
+}
+
+void fix_lines_count(const char *text)
+{
+	lines_text = text;
+	lines_nr = 0;
+	m0_log_set(line_count, NULL);
+	m0_log_level_set(M0_LOG_WARN);
+}
+
+unsigned fix_lines_nr(void)
+{
+	return __atomic_load_n(&lines_nr, __ATOMIC_ACQUIRE);
+}
+
 m0_time_t fix_soon(void)
 {
 	return m0_time_add(m0_time_now(), 5 * M0_TIME_ONE_SECOND);

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
+#include "m0/log.h"
 #include "attach/attach.h"
 #include "attach/attach_server.h"
 #include "ring/shared_entry.h"
@@ -54,6 +55,9 @@ m0_time_t fix_soon(void);
 unsigned  fix_fds(void);
 /** Processes that the server knows. */
 unsigned fix_procs(void);
+/** Counts lines of the log with that text, from warnings on; prints fatal ones. */
+void     fix_lines_count(const char *text);
+unsigned fix_lines_nr(void);
 /** Nobody is attached any more, within a second, and nothing is left of them. */
 void fix_all_gone(void);
 
