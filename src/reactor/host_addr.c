@@ -1,15 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
+#include "base/cursor.h"
 #include "reactor/host_addr.h"
-
-/* In network order, and back. */
-static uint16_t swapped(uint16_t port)
-{
-	const uint8_t bytes[] = { (uint8_t)(port >> 8), (uint8_t)port };
-	uint16_t      ret;
-
-	memcpy(&ret, bytes, sizeof ret);
-	return ret;
-}
 
 unsigned m0_host_addr_to(const struct m0_host_addr *addr,
 			 struct sockaddr_storage   *ret)
@@ -20,12 +11,12 @@ unsigned m0_host_addr_to(const struct m0_host_addr *addr,
 	M0_SET0(ret);
 	if (addr->sa_bytes_nr == sizeof in->sin_addr) {
 		in->sin_family = AF_INET;
-		in->sin_port = swapped(addr->sa_port);
+		in->sin_port = M0_CURSOR_BE(16)(addr->sa_port);
 		memcpy(&in->sin_addr, addr->sa_bytes, sizeof in->sin_addr);
 		return sizeof *in;
 	}
 	in6->sin6_family = AF_INET6;
-	in6->sin6_port = swapped(addr->sa_port);
+	in6->sin6_port = M0_CURSOR_BE(16)(addr->sa_port);
 	memcpy(&in6->sin6_addr, addr->sa_bytes, sizeof in6->sin6_addr);
 	return sizeof *in6;
 }
@@ -38,14 +29,14 @@ bool m0_host_addr_from(const struct sockaddr *sa, struct m0_host_addr *ret)
 	M0_SET0(ret);
 	if (sa->sa_family == AF_INET) {
 		ret->sa_bytes_nr = sizeof in->sin_addr;
-		ret->sa_port = swapped(in->sin_port);
+		ret->sa_port = M0_CURSOR_BE(16)(in->sin_port);
 		memcpy(ret->sa_bytes, &in->sin_addr, sizeof in->sin_addr);
 		return true;
 	}
 	if (sa->sa_family != AF_INET6)
 		return false;
 	ret->sa_bytes_nr = sizeof in6->sin6_addr;
-	ret->sa_port = swapped(in6->sin6_port);
+	ret->sa_port = M0_CURSOR_BE(16)(in6->sin6_port);
 	memcpy(ret->sa_bytes, &in6->sin6_addr, sizeof in6->sin6_addr);
 	return true;
 }
