@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 
 #include "lnd/tcp/lane.h"
+#include "stream/segs.h"
 
 struct m0_lane {
 	struct m0_strand lne_strand;
@@ -107,36 +108,10 @@ static void job_event(struct m0_loop_fd *fd, unsigned events)
 	m0_list_move_tail(&job->ljb_lane->lne_active, &job->ljb_link);
 }
 
-/* Segments for one call. @return their number. */
-static unsigned call_plan(const struct m0_lane_job *job, struct iovec *iov)
-{
-	size_t   left = job->ljb_call_bytes;
-	unsigned nr;
-
-	for (nr = 0; job->ljb_at + nr < job->ljb_nr && left > 0; ++nr) {
-		iov[nr] = job->ljb_iov[job->ljb_at + nr];
-		iov[nr].iov_len = min64u(iov[nr].iov_len, left);
-		left -= iov[nr].iov_len;
-	}
-	return nr;
-}
-
 static void job_advance(struct m0_lane_job *job, size_t nr)
 {
-	struct iovec *iov;
-
 	job->ljb_moved += nr;
-	while (nr > 0) {
-		size_t part;
-
-		iov = &job->ljb_iov[job->ljb_at];
-		part = min64u(nr, iov->iov_len);
-		iov->iov_base = (char *)iov->iov_base + part;
-		iov->iov_len -= part;
-		nr -= part;
-		if (iov->iov_len == 0)
-			++job->ljb_at;
-	}
+	job->ljb_at += m0_stream_segs_advance(&job->ljb_iov[job->ljb_at], nr);
 }
 
 static ssize_t job_call(struct m0_lane_job *job)
@@ -145,7 +120,9 @@ static ssize_t job_call(struct m0_lane_job *job)
 	struct msghdr msg = { .msg_iov = iov };
 	ssize_t       nr;
 
-	msg.msg_iovlen = call_plan(job, iov);
+	msg.msg_iovlen = m0_stream_segs_plan(&job->ljb_iov[job->ljb_at],
+					     job->ljb_nr - job->ljb_at,
+					     job->ljb_call_bytes, iov);
 	do {
 		++job->ljb_calls_nr;
 		nr = job->ljb_is_out ? sendmsg(job->ljb_fd, &msg,

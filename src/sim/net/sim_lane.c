@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #include "sim/net/sim_net_internal.h"
+#include "stream/segs.h"
 
 enum {
 	LANE_IOV_NR = 64,
@@ -81,30 +82,17 @@ static unsigned call_plan(const struct sim_job *job, struct iovec *iov)
 {
 	struct m0_rand *rand = &m0_sim__net()->sin_rand;
 	size_t          left = CALL_BYTES;
-	unsigned        nr;
 
 	if (m0_rand_below(rand, 4) == 0)
 		left = m0_rand_in(rand, 1, CALL_BYTES);
-	for (nr = 0; job->sij_at + nr < job->sij_nr && left > 0; ++nr) {
-		iov[nr] = job->sij_iov[job->sij_at + nr];
-		iov[nr].iov_len = min64u(iov[nr].iov_len, left);
-		left -= iov[nr].iov_len;
-	}
-	return nr;
+	return m0_stream_segs_plan(&job->sij_iov[job->sij_at],
+				   job->sij_nr - job->sij_at, left, iov);
 }
 
 static void job_advance(struct sim_job *job, size_t nr)
 {
 	job->sij_moved += nr;
-	while (nr > 0) {
-		struct iovec *iov = &job->sij_iov[job->sij_at];
-		size_t        part = min64u(nr, iov->iov_len);
-
-		iov->iov_base = (char *)iov->iov_base + part;
-		iov->iov_len -= part;
-		nr -= part;
-		job->sij_at += iov->iov_len == 0;
-	}
+	job->sij_at += m0_stream_segs_advance(&job->sij_iov[job->sij_at], nr);
 }
 
 static ssize_t job_call(struct sim_job *job)
