@@ -50,9 +50,9 @@ static struct sim_dir *dir_of(const struct m0_rpc_store *store)
 	struct sim_dir     *dir;
 
 	TAILQ_FOREACH(disk, &disks, sdk_link)
-	TAILQ_FOREACH(dir, &disk->sdk_dirs, sdd_link)
-	if (dir->sdd_store.rst_private == store->rst_private)
-		return dir;
+		TAILQ_FOREACH(dir, &disk->sdk_dirs, sdd_link)
+			if (dir->sdd_store.rst_private == store->rst_private)
+				return dir;
 	M0_IMPOSSIBLE("a store of no disk");
 }
 
@@ -128,8 +128,8 @@ static struct sim_dir *dir_find(const struct m0_sim_disk *disk,
 	struct sim_dir *dir;
 
 	TAILQ_FOREACH(dir, &disk->sdk_dirs, sdd_link)
-	if (strcmp(dir->sdd_name, name) == 0)
-		return dir;
+		if (strcmp(dir->sdd_name, name) == 0)
+			return dir;
 	return NULL;
 }
 
@@ -171,8 +171,8 @@ static struct m0_sim_disk *disk_here(void)
 	struct m0_sim_disk       *disk;
 
 	TAILQ_FOREACH(disk, &disks, sdk_link)
-	if (disk->sdk_host == host)
-		return disk;
+		if (disk->sdk_host == host)
+			return disk;
 	return NULL;
 }
 

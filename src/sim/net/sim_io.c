@@ -370,8 +370,8 @@ static bool backlog_is_empty(const struct sim_io *io)
 	const struct sim_listener *listener;
 
 	TAILQ_FOREACH(listener, &m0_sim__net()->sin_listeners, sil_link)
-	if (listener->sil_io == io && listener->sil_backlog_nr > 0)
-		return false;
+		if (listener->sil_io == io && listener->sil_backlog_nr > 0)
+			return false;
 	return true;
 }
 
@@ -465,8 +465,8 @@ static bool sim_pass(struct m0_reactor_source *src, m0_time_t now)
 	watches_look(io);
 	lanes_back(io);
 	TAILQ_FOREACH(listener, &m0_sim__net()->sin_listeners, sil_link)
-	if (listener->sil_io == io)
-		listener_accept(io, listener);
+		if (listener->sil_io == io)
+			listener_accept(io, listener);
 	for (nr = io->sno_ready_nr; nr > 0 && !is_busy(io); --nr) {
 		end = TAILQ_FIRST(&io->sno_ready);
 		if (end == NULL)

@@ -151,8 +151,9 @@ static m0_time_t lane_next(const struct sim_lane *lane)
 	m0_time_t             next = M0_TIME_NEVER;
 
 	TAILQ_FOREACH(job, &lane->sla_jobs, sij_link)
-	next = min64u(next, job->sij_state == JOB_WAITS ? job->sij_deadline
-							: M0_TIME_IMMEDIATELY);
+		next = min64u(next, job->sij_state == JOB_WAITS
+					    ? job->sij_deadline
+					    : M0_TIME_IMMEDIATELY);
 	return next;
 }
 

@@ -92,8 +92,8 @@ struct sim_listener *m0_sim__listener_at(const struct m0_host_addr *addr)
 	struct sim_listener *listener;
 
 	TAILQ_FOREACH(listener, &m0_sim__net()->sin_listeners, sil_link)
-	if (m0_sim__addr_eq(addr, &listener->sil_addr, true))
-		return listener;
+		if (m0_sim__addr_eq(addr, &listener->sil_addr, true))
+			return listener;
 	return NULL;
 }
 
@@ -232,9 +232,9 @@ static bool port_is_taken(const struct m0_host_addr *addr)
 	const struct sim_wire *wire;
 
 	TAILQ_FOREACH(wire, &m0_sim__net()->sin_wires, siw_link)
-	if (wire_holds_port(wire) &&
-	    m0_sim__addr_eq(&wire->siw_end[0].sie_addr, addr, true))
-		return true;
+		if (wire_holds_port(wire) &&
+		    m0_sim__addr_eq(&wire->siw_end[0].sie_addr, addr, true))
+			return true;
 	return m0_sim__listener_at(addr) != NULL;
 }
 
@@ -379,12 +379,13 @@ static struct sim_wire *wire_stale(struct sim_wire *wire)
 	struct sim_wire *old;
 
 	TAILQ_FOREACH(old, &m0_sim__net()->sin_wires, siw_link)
-	if (old != wire && old->siw_is_up && wire_is_known(&old->siw_stream) &&
-	    m0_sim__addr_eq(&old->siw_end[0].sie_addr,
-			    &wire->siw_end[0].sie_addr, true) &&
-	    m0_sim__addr_eq(&old->siw_end[1].sie_addr,
-			    &wire->siw_end[1].sie_addr, true))
-		return old;
+		if (old != wire && old->siw_is_up &&
+		    wire_is_known(&old->siw_stream) &&
+		    m0_sim__addr_eq(&old->siw_end[0].sie_addr,
+				    &wire->siw_end[0].sie_addr, true) &&
+		    m0_sim__addr_eq(&old->siw_end[1].sie_addr,
+				    &wire->siw_end[1].sie_addr, true))
+			return old;
 	return NULL;
 }
 
@@ -471,8 +472,8 @@ void m0_sim_net_fini(void)
 
 	m0_sim__raws_free(net);
 	TAILQ_FOREACH(listener, &net->sin_listeners, sil_link)
-	if (listener->sil_io != NULL)
-		++net->sin_left_nr;
+		if (listener->sil_io != NULL)
+			++net->sin_left_nr;
 	if (net->sin_ios_nr + net->sin_wires_nr + net->sin_left_nr > 0)
 		m0_sim_fail(net->sin_sim,
 			    "left behind on the network: %u ios, %u "
@@ -558,7 +559,7 @@ static void ends_each(struct m0_sim_host *host,
 	/* A copy: notices may take wires off; they are freed later. */
 	wires = m0_sim__realloc(NULL, nr + 1, sizeof wires[0]);
 	TAILQ_FOREACH(wire, &net->sin_wires, siw_link)
-	wires[i++] = wire;
+		wires[i++] = wire;
 	for (i = 0; i < nr; ++i) {
 		if (!wires[i]->siw_is_up)
 			continue;
@@ -772,9 +773,9 @@ unsigned m0_sim_host_streams_nr(const struct m0_sim_host *host)
 	unsigned               nr = 0;
 
 	TAILQ_FOREACH(wire, &m0_sim__net()->sin_wires, siw_link)
-	if (wire->siw_is_up && (wire->siw_end[0].sie_host == host ||
-				wire->siw_end[1].sie_host == host))
-		++nr;
+		if (wire->siw_is_up && (wire->siw_end[0].sie_host == host ||
+					wire->siw_end[1].sie_host == host))
+			++nr;
 	return nr;
 }
 
