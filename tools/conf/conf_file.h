@@ -23,13 +23,6 @@ int conf_file_load(const char *path, struct conf_model *ret,
  */
 int conf_file_reload(const char *path, struct conf_model *ret,
 		     struct tool_fail *fail);
-/**
- * Writes a file. A regular one has its old content until the new one is whole, and
- * keeps its mode and owner; a link to it stays a link. Where no file can be made
- * beside it, it is written in place.
- * @return -errno.
- */
-int conf_save(const char *path, const char *text, size_t nr);
 /** Notes "PATH:LINE:COLUMN: what is wrong". @param rc  of the call that failed. */
 int conf_file_fail(const char *path, enum tool_exit code, int rc,
 		   const struct conf_fail *why, struct tool_fail *fail);

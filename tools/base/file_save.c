@@ -6,7 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "conf_file.h"
+#include "m0/base.h"
+#include "file_save.h"
 
 enum {
 	/** Names that are tried for the temporary file. */
@@ -201,7 +202,7 @@ static int target_write(struct target *target, const char *text, size_t nr)
 	return rc;
 }
 
-int conf_save(const char *path, const char *text, size_t nr)
+int file_save(const char *path, const char *text, size_t nr)
 {
 	struct target target;
 	bool          replaces = target_init(&target, path);
