@@ -260,6 +260,15 @@ class Doctor(cli.Case):
         self.assertEqual(os.stat(path).st_mode & 0o777, 0o600)
         self.assertEqual([n for n in os.listdir(self.dir) if 'ticket' in n],
                          ['ticket.tar'])
+        # A link stays one, and its target becomes private.
+        os.symlink('ticket.tar', self.path('link'))
+        os.chmod(path, 0o644)
+        os.truncate(path, 0)
+        result = node.run('doctor', '--bundle', self.path('link'), self.nid(2))
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(os.readlink(self.path('link')), 'ticket.tar')
+        self.assertTrue(tarfile.is_tarfile(path))
+        self.assertEqual(os.stat(path).st_mode & 0o777, 0o600)
         result = node.run('doctor', '--bundle', self.path('no', 'x'),
                           self.nid(2))
         self.assertEqual(result.returncode, 1)

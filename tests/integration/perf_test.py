@@ -5,6 +5,7 @@ How large the numbers are is nobody's business here.
 """
 import json
 import os
+import stat
 
 import cli
 import lnet
@@ -81,6 +82,26 @@ class Measures(cli.Case):
                           result.stdout)
         self.assert_refused(cli.run('perf', '--listen', '--baseline', path), 2,
                             '--baseline')
+
+    def test_saved_baseline_replaces_neither_link_nor_device(self):
+        run = ('perf', *QUICK, '-T', 'latency', '-s', '4K', '--save-baseline')
+        path = self.make('kept', b'old', mode=0o640)
+        link = self.path('link')
+        os.symlink('kept', link)
+        self.assert_done(cli.run(*run, link))
+        self.assertEqual(os.readlink(link), 'kept')
+        self.assertEqual(os.stat(path).st_mode & 0o777, 0o640)
+        with open(path, encoding='utf-8') as file:
+            self.assertEqual(json.load(file)['tool'], 'perf')
+        null = self.path('null')
+        try:
+            os.mknod(null, stat.S_IFCHR | 0o666, os.makedev(1, 3))
+            os.close(os.open(null, os.O_WRONLY))
+        except PermissionError:
+            self.skipTest('no device can be made')
+        self.assert_done(cli.run(*run, null))
+        self.assertTrue(stat.S_ISCHR(os.lstat(null).st_mode))
+        self.assertEqual(sorted(os.listdir(self.dir)), ['kept', 'link', 'null'])
 
     def test_async(self):
         self.check('--mode', 'async')

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "baseline.h"
+#include "file_save.h"
 #include "jout.h"
 
 static struct json_t *file_read(const struct baseline *baseline,
@@ -159,23 +159,19 @@ int baseline_check(const struct baseline       *baseline,
 
 static int tree_write(const char *path, const struct json_t *tree)
 {
-	char  part[4096];
-	FILE *file;
-	int   rc;
+	char  *text = NULL;
+	size_t nr = 0;
+	FILE  *file = open_memstream(&text, &nr);
+	int    rc;
 
-	/* A run that is killed does not spoil the file. */
-	if (snprintf(part, sizeof part, "%s.part", path) >= (int)sizeof part)
-		return -ENAMETOOLONG;
-	file = fopen(part, "we");
 	if (file == NULL)
 		return -errno;
 	rc = jout_print(tree, file);
 	if (fclose(file) != 0 && rc == 0)
 		rc = -errno;
-	if (rc == 0 && rename(part, path) != 0)
-		rc = -errno;
-	if (rc != 0)
-		(void)unlink(part);
+	if (rc == 0)
+		rc = file_save(path, 0, text, nr);
+	free(text);
 	return rc;
 }
 

@@ -46,9 +46,9 @@ static int text_write(int fd, const char *text, size_t nr)
 }
 
 /* Writes to what is there: a device, a FIFO, a file in a directory of others. */
-static int straight(const char *path, const char *text, size_t nr)
+static int straight(const char *path, mode_t mode, const char *text, size_t nr)
 {
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, MODE_NEW);
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
 	int rc;
 
 	if (fd < 0)
@@ -59,17 +59,19 @@ static int straight(const char *path, const char *text, size_t nr)
 	return rc;
 }
 
+static bool mode_set(int fd, mode_t mode)
+{
+	mode_t mask = umask(0);
+
+	(void)umask(mask);
+	return fchmod(fd, mode & ~mask) == 0;
+}
+
 /* Gives the temporary file the mode and the owner of the file that it replaces. */
 static bool owner_take(int fd, const struct stat *old)
 {
 	struct stat st;
-	mode_t      mask;
 
-	if (old == NULL) {
-		mask = umask(0);
-		(void)umask(mask);
-		return fchmod(fd, MODE_NEW & ~mask) == 0;
-	}
 	if (fstat(fd, &st) != 0)
 		return false;
 	if ((st.st_uid != old->st_uid || st.st_gid != old->st_gid) &&
@@ -161,7 +163,7 @@ static int target_name(struct target *target)
 }
 
 /* @return can the file be replaced? */
-static bool target_init(struct target *target, const char *path)
+static bool target_init(struct target *target, const char *path, mode_t mode)
 {
 	struct stat st;
 	bool        is_there = stat(path, &st) == 0;
@@ -181,8 +183,11 @@ static bool target_init(struct target *target, const char *path)
 		return false;
 	}
 	target_open(target);
-	return target->tgt_fd >= 0 &&
-	       owner_take(target->tgt_fd, is_there ? &st : NULL);
+	if (target->tgt_fd < 0)
+		return false;
+	return mode == 0 && is_there
+		       ? owner_take(target->tgt_fd, &st)
+		       : mode_set(target->tgt_fd, mode ?: MODE_NEW);
 }
 
 static int target_write(struct target *target, const char *text, size_t nr)
@@ -202,12 +207,12 @@ static int target_write(struct target *target, const char *text, size_t nr)
 	return rc;
 }
 
-int file_save(const char *path, const char *text, size_t nr)
+int file_save(const char *path, mode_t mode, const char *text, size_t nr)
 {
 	struct target target;
-	bool          replaces = target_init(&target, path);
+	bool          replaces = target_init(&target, path, mode);
 	int           rc = replaces ? target_write(&target, text, nr) : 0;
 
 	target_fini(&target);
-	return replaces ? rc : straight(path, text, nr);
+	return replaces ? rc : straight(path, mode ?: MODE_NEW, text, nr);
 }

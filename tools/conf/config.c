@@ -276,7 +276,7 @@ static int fetch(struct config_args *args, unsigned verbose, char **ret,
 static int export_to(struct config_args *args, const char *text, size_t nr)
 {
 	const char *path = args->cfa_file;
-	int         rc = file_save(path, text, nr);
+	int         rc = file_save(path, 0, text, nr);
 
 	return rc == 0 ? TOOL_OK
 		       : tool_fail_set(&args->cfa_ask.ctg_fail, TOOL_FAILED,

@@ -3,18 +3,17 @@
  * A file for a support ticket: a tar archive of texts. It has what commands of this node
  * show to everybody who may read, and nothing else of the host.
  */
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "doctor.h"
+#include "../base/file_save.h"
 
 enum {
-	BLOCK_BYTES = 512
+	BLOCK_BYTES = 512,
+	BUNDLE_MODE = 0600
 };
 
 /** The head of a file in an archive, by POSIX. */
@@ -119,11 +118,10 @@ static void parts_add(struct doctor *doctor, FILE *tar)
 	}
 }
 
-static int bundle_write(struct doctor *doctor, FILE *tar, const char *report,
+static void bundle_fill(struct doctor *doctor, FILE *tar, const char *report,
 			size_t nr)
 {
 	static const char end[2 * BLOCK_BYTES];
-	int               rc;
 
 	version_add(tar);
 	file_add(tar, doctor->dtr_json ? "doctor.json" : "doctor.txt", report,
@@ -133,40 +131,24 @@ static int bundle_write(struct doctor *doctor, FILE *tar, const char *report,
 	if (doctor->dtr_by_ctl)
 		parts_add(doctor, tar);
 	(void)fwrite(end, 1, sizeof end, tar);
-	/* An error before the flush has left any errno. */
-	if (ferror(tar))
-		rc = -EIO;
-	else
-		rc = fflush(tar) != 0 || fsync(fileno(tar)) != 0 ? -errno : 0;
-	if (fclose(tar) != 0 && rc == 0)
-		rc = -errno;
-	return rc;
 }
 
 int doctor_bundle(struct doctor *doctor, const char *report, size_t nr)
 {
-	char  temp[4096];
-	FILE *tar = NULL;
-	int   rc = -ENAMETOOLONG;
-	int   fd;
+	char  *text = NULL;
+	size_t text_nr = 0;
+	FILE  *tar = open_memstream(&text, &text_nr);
+	int    rc = -ENOMEM;
 
-	if (snprintf(temp, sizeof temp, "%s.XXXXXX", doctor->dtr_bundle) <
-	    (int)sizeof temp) {
-		fd = mkstemp(temp);
-		tar = fd < 0 ? NULL : fdopen(fd, "w");
-		rc = tar == NULL ? -errno : 0;
-		if (fd >= 0 && tar == NULL) {
-			(void)close(fd);
-			(void)unlink(temp);
-		}
-	}
 	if (tar != NULL) {
-		rc = bundle_write(doctor, tar, report, nr);
-		if (rc == 0 && rename(temp, doctor->dtr_bundle) != 0)
-			rc = -errno;
-		if (rc != 0)
-			(void)unlink(temp);
+		bundle_fill(doctor, tar, report, nr);
+		rc = ferror(tar) ? -ENOMEM : 0;
+		if (fclose(tar) != 0)
+			rc = -ENOMEM;
 	}
+	if (rc == 0)
+		rc = file_save(doctor->dtr_bundle, BUNDLE_MODE, text, text_nr);
+	free(text);
 	if (rc != 0)
 		return tool_fail_set(&doctor->dtr_fail, TOOL_FAILED,
 				     "--bundle '%s' cannot be written: %s",
