@@ -174,19 +174,6 @@ static const struct argp_option doctor_options[] = {
 	{ 0 },
 };
 
-static void attach_option(struct doctor *doctor, const char *path)
-{
-	struct m0_lnet_cfg *cfg = &doctor->dtr_opts.nop_cfg;
-
-	doctor->dtr_attaches = true;
-	if (path == NULL)
-		path = "default";
-	else if (path[0] != '/' || strlen(path) >= sizeof cfg->lc_attach)
-		tool_bad_value(&doctor->dtr_fail, "--attach", path,
-			       "an absolute path of a socket");
-	(void)snprintf(cfg->lc_attach, sizeof cfg->lc_attach, "%s", path);
-}
-
 static error_t doctor_option(int key, char *arg, struct argp_state *state)
 {
 	struct doctor_args *args = state->input;
@@ -204,7 +191,8 @@ static error_t doctor_option(int key, char *arg, struct argp_state *state)
 							"--timeout", arg, 100);
 		break;
 	case KEY_ATTACH:
-		attach_option(doctor, arg);
+		doctor->dtr_attaches = true;
+		lnet_opts_attach(&doctor->dtr_opts, arg);
 		break;
 	case KEY_BUNDLE:
 		doctor->dtr_bundle = arg;

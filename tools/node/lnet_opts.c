@@ -592,6 +592,18 @@ int lnet_opts_open(const struct lnet_opts *opts, const struct m0_lnet_cfg *cfg,
 	return rc;
 }
 
+void lnet_opts_attach(struct lnet_opts *opts, const char *path)
+{
+	struct m0_lnet_cfg *cfg = &opts->nop_cfg;
+
+	if (path == NULL)
+		path = "default";
+	else if (path[0] != '/' || strlen(path) >= sizeof cfg->lc_attach)
+		tool_bad_value(opts->nop_fail, "--attach", path,
+			       "an absolute path of a socket");
+	(void)snprintf(cfg->lc_attach, sizeof cfg->lc_attach, "%s", path);
+}
+
 void lnet_opts_timeout(struct lnet_opts *opts, uint64_t ms)
 {
 	struct m0_lnet_cfg *cfg = &opts->nop_cfg;

@@ -49,6 +49,11 @@ void lnet_opts_init(struct lnet_opts *opts, struct tool_fail *fail);
 /** After all options: do they fit together? @return the exit code so far. */
 int lnet_opts_check(struct lnet_opts *opts);
 
+/**
+ * Reads the value of --attach.
+ * @param path  of the socket of a node; NULL: the default.
+ */
+void lnet_opts_attach(struct lnet_opts *opts, const char *path);
 /** Time-outs of the node that were not given become `ms`. */
 void lnet_opts_timeout(struct lnet_opts *opts, uint64_t ms);
 

@@ -117,19 +117,6 @@ static void nids_parse(struct ping_args *args, char *words)
 	}
 }
 
-static void attach_option(struct ping_args *args, const char *path)
-{
-	struct m0_lnet_cfg *cfg = &args->pga_opts.nop_cfg;
-
-	args->pga_attaches = true;
-	if (path == NULL)
-		path = "default";
-	else if (path[0] != '/' || strlen(path) >= sizeof cfg->lc_attach)
-		tool_bad_value(&args->pga_fail, "--attach", path,
-			       "an absolute path of a socket");
-	(void)snprintf(cfg->lc_attach, sizeof cfg->lc_attach, "%s", path);
-}
-
 static error_t ping_option(int key, char *arg, struct argp_state *state)
 {
 	struct ping_args *args = state->input;
@@ -150,7 +137,8 @@ static error_t ping_option(int key, char *arg, struct argp_state *state)
 		args->pga_req.cq_force = true;
 		break;
 	case KEY_ATTACH:
-		attach_option(args, arg);
+		args->pga_attaches = true;
+		lnet_opts_attach(&args->pga_opts, arg);
 		break;
 	case 'v':
 		args->pga_req.cq_verbose = 1;
