@@ -222,6 +222,18 @@ int ctl_ask_at(const char *path, const struct ctl_request *req,
 int ctl_ask_at_to(const char *path, const struct ctl_request *req,
 		  uint64_t timeout_ms, int stop_fd, FILE *out, FILE *errors,
 		  struct tool_fail *fail);
+/**
+ * As ctl_ask_at_to(), into texts that the caller frees, also if it fails.
+ * @param ret_err  NULL: standard error is part of `ret_out`.
+ */
+int ctl_ask_text(const char *path, const struct ctl_request *req,
+		 uint64_t timeout_ms, int stop_fd, char **ret_out,
+		 char **ret_err, struct tool_fail *fail);
+/**
+ * The reason in the node's standard error: the first line, without "colibri: ".
+ * @param err  is changed. NULL: the reason is "".
+ */
+const char *ctl_why(char *err);
 /** Notes that nobody answers at `path`, and what to do. */
 void ctl_nobody(const char *path, int rc, struct tool_fail *fail);
 

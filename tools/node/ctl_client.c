@@ -237,3 +237,44 @@ int ctl_ask_at_to(const char *path, const struct ctl_request *req,
 		ctl_nobody(path, fd, fail);
 	return fail->tf_exit;
 }
+
+int ctl_ask_text(const char *path, const struct ctl_request *req,
+		 uint64_t timeout_ms, int stop_fd, char **ret_out,
+		 char **ret_err, struct tool_fail *fail)
+{
+	size_t out_nr = 0;
+	size_t err_nr = 0;
+	FILE  *out;
+	FILE  *err;
+	int    code = TOOL_OK;
+	bool   whole;
+
+	*ret_out = NULL;
+	if (ret_err != NULL)
+		*ret_err = NULL;
+	out = open_memstream(ret_out, &out_nr);
+	err = ret_err == NULL ? out : open_memstream(ret_err, &err_nr);
+	whole = out != NULL && err != NULL;
+	if (whole)
+		code = ctl_ask_at_to(path, req, timeout_ms, stop_fd, out, err,
+				     fail);
+	if (err != NULL && err != out)
+		whole &= fclose(err) == 0;
+	if (out != NULL)
+		whole &= fclose(out) == 0;
+	return whole ? code
+		     : tool_fail_set(fail, TOOL_FAILED, "%s",
+				     tool_errtext(ENOMEM));
+}
+
+const char *ctl_why(char *err)
+{
+	static const char prefix[] = "colibri: ";
+
+	if (err == NULL)
+		return "";
+	err[strcspn(err, "\n")] = '\0';
+	return strncmp(err, prefix, sizeof prefix - 1) == 0
+		       ? err + sizeof prefix - 1
+		       : err;
+}

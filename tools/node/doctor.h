@@ -131,9 +131,9 @@ void doctor_lnet_close(struct doctor *doctor);
 /** The checks of the port, and of whether the NID is behind a router. */
 void doctor_port_check(struct doctor *doctor);
 void doctor_lnet_checks(struct doctor *doctor);
-/** Answer of the running node to a request as text, which the caller frees. */
-char *doctor_ask(struct doctor *doctor, const struct ctl_request *req,
-		 int *ret_code);
+/** Asks the running node: ctl_ask_text(). @return the exit code of the request. */
+int doctor_ask(struct doctor *doctor, const struct ctl_request *req,
+	       char **ret_out, char **ret_err);
 
 /* -- doctor_rate.c --------------------------------------------------------- */
 

@@ -106,12 +106,11 @@ static void parts_add(struct doctor *doctor, FILE *tar)
 	size_t             i;
 
 	for (i = 0; i < ARRAY_SIZE(parts); ++i) {
-		int   code = TOOL_FAILED;
 		char *text;
 
 		ctl_request_init(&req, parts[i].verb);
 		req.cq_verbose = parts[i].verbose;
-		text = doctor_ask(doctor, &req, &code);
+		(void)doctor_ask(doctor, &req, &text, NULL);
 		if (text != NULL && text[0] != '\0')
 			file_add(tar, parts[i].name, text, strlen(text));
 		free(text);

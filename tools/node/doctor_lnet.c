@@ -28,33 +28,24 @@ struct doctor_probe {
 
 /* --------------------------------------------------------------- who does it */
 
-char *doctor_ask(struct doctor *doctor, const struct ctl_request *req,
-		 int *ret_code)
+int doctor_ask(struct doctor *doctor, const struct ctl_request *req,
+	       char **ret_out, char **ret_err)
 {
 	struct tool_fail fail = { .tf_exit = TOOL_OK };
-	char            *text = NULL;
-	size_t           nr = 0;
-	FILE            *file = open_memstream(&text, &nr);
 
-	if (file == NULL)
-		return NULL;
-	*ret_code = ctl_ask_at_to(doctor->dtr_opts.nop_ctl, req,
-				  doctor_left_ms(doctor, 10000), -1, file, file,
-				  &fail);
-	(void)fclose(file);
-	return text;
+	return ctl_ask_text(doctor->dtr_opts.nop_ctl, req,
+			    doctor_left_ms(doctor, 10000), -1, ret_out, ret_err,
+			    &fail);
 }
 
 /* The metrics of the running node; NULL: there are none. The caller frees them. */
 static char *metrics_of(struct doctor *doctor)
 {
 	struct ctl_request req;
-	int                code = TOOL_FAILED;
 	char              *text;
 
 	ctl_request_init(&req, CTL_METRICS_SHOW);
-	text = doctor_ask(doctor, &req, &code);
-	if (code == TOOL_OK)
+	if (doctor_ask(doctor, &req, &text, NULL) == TOOL_OK)
 		return text;
 	free(text);
 	return NULL;
@@ -190,18 +181,14 @@ static void answer_parse(const char *text, struct doctor_probe *ret)
 	}
 }
 
-/* Reads the answer to a request that the node did not serve: a line of text. */
-static void refusal_parse(const char *text, struct doctor_probe *ret)
+/* Reads the answer to a request that the node did not serve. */
+static void refusal_parse(char *err, struct doctor_probe *ret)
 {
-	const char *at = strstr(text, CTL_REFUSES);
+	const char *why = ctl_why(err);
 
-	at = at == NULL ? text : at + strlen(CTL_REFUSES);
-	ret->dpr_status = strstr(at, CTL_REFUSES_CHANGE) != NULL ? -EPERM
-								 : -EIO;
-	snprintf(ret->dpr_why, sizeof ret->dpr_why, "%.*s",
-		 (int)min_check(strcspn(at, "\n"),
-				(size_t)(DOCTOR_TEXT_BYTES - 1)),
-		 at);
+	ret->dpr_status = strstr(why, CTL_REFUSES_CHANGE) != NULL ? -EPERM
+								  : -EIO;
+	snprintf(ret->dpr_why, sizeof ret->dpr_why, "%s", why);
 }
 
 static void ctl_probe(struct doctor *doctor, enum m0_lnet_probe_kind kind,
@@ -210,19 +197,21 @@ static void ctl_probe(struct doctor *doctor, enum m0_lnet_probe_kind kind,
 	struct ctl_request req;
 	m0_time_t          began = m0_time_now();
 	char              *text;
-	int                code = TOOL_FAILED;
+	char              *err;
+	int                code;
 
 	ctl_request_init(&req, kind == M0_LNET_PING ? CTL_PING : CTL_DISCOVER);
 	req.cq_json = true;
 	req.cq_timeout_ms = ms;
 	req.cq_nids[0] = doctor->dtr_nid;
 	req.cq_nids_nr = 1;
-	text = doctor_ask(doctor, &req, &code);
+	code = doctor_ask(doctor, &req, &text, &err);
 	ret->dpr_took_ns = m0_time_now() - began;
 	answer_parse(text == NULL ? "" : text, ret);
 	if (code != TOOL_OK && ret->dpr_status == 0)
-		refusal_parse(text == NULL ? "" : text, ret);
+		refusal_parse(err, ret);
 	free(text);
+	free(err);
 }
 
 static struct doctor_probe probe_make(struct doctor          *doctor,
@@ -462,16 +451,16 @@ static void health_by_ctl(struct doctor *doctor)
 {
 	struct ctl_request req;
 	char               nid[M0_LNET_NIDSTR_SIZE + 16];
-	int                code = TOOL_FAILED;
 	char              *text;
 	const char        *at;
+	int                code;
 
 	ctl_request_init(&req, CTL_PEER_SHOW);
 	req.cq_json = true;
 	req.cq_verbose = 2;
 	req.cq_nids[0] = doctor->dtr_nid;
 	req.cq_nids_nr = 1;
-	text = doctor_ask(doctor, &req, &code);
+	code = doctor_ask(doctor, &req, &text, NULL);
 	snprintf(nid, sizeof nid, "\"nid\": \"%s\"", doctor->dtr_nid_text);
 	at = text == NULL || code != TOOL_OK ? NULL : strstr(text, nid);
 	at = at == NULL ? NULL : strstr(at, "\"health stats\"");

@@ -100,18 +100,12 @@ static const struct argp top_argp = {
 };
 
 /* The node's answer is no state: what it says is the reason. */
-static int look_refused(struct tool_fail *fail, const char *text)
+static int look_refused(struct tool_fail *fail, const char *why)
 {
-	static const char prefix[] = "colibri: ";
-
 	if (fail->tf_exit != TOOL_OK)
 		return fail->tf_exit;
-	if (text != NULL && strncmp(text, prefix, sizeof prefix - 1) == 0)
-		text += sizeof prefix - 1;
-	if (text == NULL || text[0] == '\0')
-		text = "the node gives no state";
-	return tool_fail_set(fail, TOOL_FAILED, "%.*s",
-			     (int)strcspn(text, "\n"), text);
+	return tool_fail_set(fail, TOOL_FAILED, "%s",
+			     why[0] == '\0' ? "the node gives no state" : why);
 }
 
 /* Reads the state of the node; the last one becomes the one before. */
@@ -119,22 +113,18 @@ static int look(struct top_args *args)
 {
 	struct ctl_args *ask = &args->tpa_ask;
 	struct top_data  data = { .tda_at = 0 };
-	char            *text = NULL;
-	size_t           nr = 0;
-	FILE            *file = open_memstream(&text, &nr);
-	int              code = TOOL_FAILED;
+	char            *text;
+	char            *err;
+	int              code;
 	int              rc;
 
-	if (file != NULL) {
-		code = ctl_ask_at_to(ask->ctg_ctl, &ask->ctg_req,
-				     ask->ctg_timeout_ms, args->tpa_stop_fd,
-				     file, file, &ask->ctg_fail);
-		(void)fclose(file);
-	}
+	code = ctl_ask_text(ask->ctg_ctl, &ask->ctg_req, ask->ctg_timeout_ms,
+			    args->tpa_stop_fd, &text, &err, &ask->ctg_fail);
 	if (code != TOOL_OK)
-		code = look_refused(&ask->ctg_fail, text);
+		code = look_refused(&ask->ctg_fail, ctl_why(err));
 	rc = code == TOOL_OK ? top_data_read(&data, text) : 0;
 	free(text);
+	free(err);
 	if (rc != 0) {
 		top_data_fini(&data);
 		code = tool_fail_set(&ask->ctg_fail, TOOL_FAILED,
