@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "doctor.h"
+#include "../base/jout.h"
 #include "../base/log_pipe.h"
 #include "../base/text.h"
 
@@ -155,30 +156,56 @@ static void own_probe(struct doctor *doctor, enum m0_lnet_probe_kind kind,
 		why_take(doctor, ret);
 }
 
-/* Reads the number or the text behind a key of the answer. */
-static void answer_parse(const char *text, struct doctor_probe *ret)
+/* Asks for JSON. @param ret_err  the caller frees it. @return NULL: there is none. */
+static struct json_t *tree_ask(struct doctor            *doctor,
+			       const struct ctl_request *req, int *ret_code,
+			       char **ret_err)
 {
-	const char *number = strstr(text, "\"errno\": ");
-	const char *descr = strstr(text, "\"descr\": \"");
-	const char *took = strstr(text, "\"ns\": ");
-	const char *at = text;
+	char           why[JOUT_WHY_BYTES];
+	struct json_t *tree = NULL;
+	char          *text;
+	FILE          *file;
 
-	ret->dpr_status = 0;
-	if (number != NULL)
-		ret->dpr_status = atoi(number + strlen("\"errno\": "));
+	*ret_code = doctor_ask(doctor, req, &text, ret_err);
+	file = text == NULL || text[0] == '\0'
+		       ? NULL
+		       : fmemopen(text, strlen(text), "r");
+	if (file != NULL) {
+		tree = jout_read(file, why);
+		(void)fclose(file);
+	}
+	free(text);
+	return tree;
+}
+
+/* A number of an object, and 0 if it is not there. */
+static double number_of(const struct json_t *object, const char *key)
+{
+	double ret = 0;
+
+	(void)jout_get_real(object, key, &ret);
+	return ret;
+}
+
+/* Reads the answer to a ping or to a discovery of one NID. */
+static void answer_read(const struct json_t *tree, const char *verb,
+			struct doctor_probe *ret)
+{
+	const struct json_t *good = jout_at(jout_get(tree, verb), 0);
+	const struct json_t *bad = jout_at(jout_get(tree, "manage"), 0);
+	const struct json_t *nids = jout_get(good, "peer_ni");
+	const char          *descr = jout_get_str(bad, "descr");
+	double               took;
+
+	ret->dpr_status = (int)number_of(bad, "errno");
 	/* The node's own measure has not the way to the node in it. */
-	if (took != NULL)
-		ret->dpr_took_ns =
-			strtoull(took + strlen("\"ns\": "), NULL, 10);
+	if (jout_get_real(good, "ns", &took) && took >= 0)
+		ret->dpr_took_ns = (uint64_t)took;
 	if (descr != NULL)
 		snprintf(ret->dpr_why, sizeof ret->dpr_why, "%.*s",
-			 (int)min_check(strcspn(descr + 10, "\"\n"),
-					(size_t)(DOCTOR_TEXT_BYTES - 1)),
-			 descr + 10);
-	while ((at = strstr(at, "\"nid\": ")) != NULL) {
+			 (int)strcspn(descr, "\n"), descr);
+	while (jout_at(nids, ret->dpr_nids_nr) != NULL)
 		++ret->dpr_nids_nr;
-		++at;
-	}
 }
 
 /* Reads the answer to a request that the node did not serve. */
@@ -196,7 +223,7 @@ static void ctl_probe(struct doctor *doctor, enum m0_lnet_probe_kind kind,
 {
 	struct ctl_request req;
 	m0_time_t          began = m0_time_now();
-	char              *text;
+	struct json_t     *tree;
 	char              *err;
 	int                code;
 
@@ -205,12 +232,12 @@ static void ctl_probe(struct doctor *doctor, enum m0_lnet_probe_kind kind,
 	req.cq_timeout_ms = ms;
 	req.cq_nids[0] = doctor->dtr_nid;
 	req.cq_nids_nr = 1;
-	code = doctor_ask(doctor, &req, &text, &err);
+	tree = tree_ask(doctor, &req, &code, &err);
 	ret->dpr_took_ns = m0_time_now() - began;
-	answer_parse(text == NULL ? "" : text, ret);
+	answer_read(tree, kind == M0_LNET_PING ? "ping" : "discover", ret);
 	if (code != TOOL_OK && ret->dpr_status == 0)
 		refusal_parse(err, ret);
-	free(text);
+	jout_free(tree);
 	free(err);
 }
 
@@ -439,40 +466,53 @@ static void health_note(struct doctor *doctor, double ratio, double failures)
 	}
 }
 
-/* The number behind a key, and 0 if it is not there. */
-static double number_of(const char *text, const char *key)
+/* The NI of the NID in the answer of peer.show; NULL: it is not there. */
+static const struct json_t *peer_ni_find(const struct json_t *tree,
+					 const char          *nid)
 {
-	const char *at = strstr(text, key);
+	const struct json_t *peer;
+	const struct json_t *ni;
+	const char          *name;
+	size_t               i;
+	size_t               j;
 
-	return at == NULL ? 0 : strtod(at + strlen(key), NULL);
+	for (i = 0; (peer = jout_at(jout_get(tree, "peer"), i)) != NULL; ++i)
+		for (j = 0;
+		     (ni = jout_at(jout_get(peer, "peer ni"), j)) != NULL;
+		     ++j) {
+			name = jout_get_str(ni, "nid");
+			if (name != NULL && strcmp(name, nid) == 0)
+				return ni;
+		}
+	return NULL;
 }
 
 static void health_by_ctl(struct doctor *doctor)
 {
-	struct ctl_request req;
-	char               nid[M0_LNET_NIDSTR_SIZE + 16];
-	char              *text;
-	const char        *at;
-	int                code;
+	struct ctl_request   req;
+	struct json_t       *tree;
+	const struct json_t *health;
+	char                *err;
+	int                  code;
 
 	ctl_request_init(&req, CTL_PEER_SHOW);
 	req.cq_json = true;
 	req.cq_verbose = 2;
 	req.cq_nids[0] = doctor->dtr_nid;
 	req.cq_nids_nr = 1;
-	code = doctor_ask(doctor, &req, &text, NULL);
-	snprintf(nid, sizeof nid, "\"nid\": \"%s\"", doctor->dtr_nid_text);
-	at = text == NULL || code != TOOL_OK ? NULL : strstr(text, nid);
-	at = at == NULL ? NULL : strstr(at, "\"health stats\"");
-	if (at == NULL)
+	tree = tree_ask(doctor, &req, &code, &err);
+	health = jout_get(peer_ni_find(tree, doctor->dtr_nid_text),
+			  "health stats");
+	if (code != TOOL_OK || health == NULL)
 		health_note(doctor, -1, 0);
 	else
-		health_note(doctor, number_of(at, "\"health value\": ") / 1000,
-			    number_of(at, "\"dropped\": ") +
-				    number_of(at, "\"timeout\": ") +
-				    number_of(at, "\"error\": ") +
-				    number_of(at, "\"network timeout\": "));
-	free(text);
+		health_note(doctor, number_of(health, "health value") / 1000,
+			    number_of(health, "dropped") +
+				    number_of(health, "timeout") +
+				    number_of(health, "error") +
+				    number_of(health, "network timeout"));
+	jout_free(tree);
+	free(err);
 }
 
 static double failures_of(const struct m0_lnet_failures *bad)
