@@ -157,6 +157,18 @@ int jout_print_line(const struct json_t *tree, FILE *file)
 	return print(tree, JSON_COMPACT, file);
 }
 
+void jout_finish(struct json_t *tree, FILE *file)
+{
+	(void)jout_print(tree, file);
+	jout_free(tree);
+}
+
+void jout_finish_line(struct json_t *tree, FILE *file)
+{
+	(void)jout_print_line(tree, file);
+	jout_free(tree);
+}
+
 /* ------------------------------------------------------------------ YAML -- */
 
 struct yaml {

@@ -56,6 +56,9 @@ bool jout_is_empty(const struct json_t *tree);
 int jout_print(const struct json_t *tree, FILE *file);
 /** Prints the tree in one line. */
 int jout_print_line(const struct json_t *tree, FILE *file);
+/* Print the tree and free it. An error stays in `file`. */
+void jout_finish(struct json_t *tree, FILE *file);
+void jout_finish_line(struct json_t *tree, FILE *file);
 /**
  * Prints the tree as YAML, in lnetctl's form: an array stands in the column of
  * its key, and members stand `indent` columns further right (2 for the answers

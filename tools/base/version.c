@@ -38,8 +38,7 @@ static void version_print_json(void)
 
 	jout_str(tree, "command", M0_VERSION_STR);
 	jout_str(tree, "library", m0_version());
-	(void)jout_print(tree, stdout);
-	jout_free(tree);
+	jout_finish(tree, stdout);
 }
 
 int version_main(int argc, char **argv)

@@ -185,8 +185,6 @@ void conf_plan_print(const struct conf_plan *plan, bool json, FILE *file)
 		if (change->ccg_place.cfp_line != 0)
 			jout_num(item, "line", change->ccg_place.cfp_line);
 	}
-	if (json) {
-		(void)jout_print(tree, file);
-		jout_free(tree);
-	}
+	if (json)
+		jout_finish(tree, file);
 }

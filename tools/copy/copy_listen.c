@@ -124,8 +124,7 @@ static void session_say(struct listener *listener, struct session *se)
 		jout_real(tree, "mb_per_second", rate);
 		jout_str(tree, "checksum", sum);
 		jout_bool(tree, "verified", se->se_plan.cpl_verify);
-		(void)jout_print_line(tree, stdout);
-		jout_free(tree);
+		jout_finish_line(tree, stdout);
 	} else if (!listener->lis_args->ca_quiet) {
 		printf("received %s from %s: %" PRIu64 " bytes in %.3f s, "
 		       "%.1f MB/s, " HASH_NAME " %s, %s\n",
@@ -148,8 +147,7 @@ static void failure_say(struct listener *listener, const char *name,
 		jout_str(tree, "name", name);
 		jout_str(tree, "from", from);
 		jout_str(tree, "reason", why);
-		(void)jout_print_line(tree, stdout);
-		jout_free(tree);
+		jout_finish_line(tree, stdout);
 		(void)fflush(stdout);
 	} else {
 		fprintf(stderr, "%s: '%s' from %s is not received: %s\n",
@@ -441,8 +439,7 @@ static void listen_say(struct listener *listener, const char *dir)
 		jout_str(tree, "ep", addr);
 		jout_str(tree, "directory", real);
 		jout_str(tree, "command", command);
-		(void)jout_print_line(tree, stdout);
-		jout_free(tree);
+		jout_finish_line(tree, stdout);
 	} else {
 		printf("files go to %s; on the other side:\n\n  %s\n\n", real,
 		       command);

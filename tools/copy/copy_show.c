@@ -103,8 +103,7 @@ void copy_result_json(const struct copy_result *r, FILE *file)
 	jout_bool(tree, "verified", r->ct_verified);
 	tool_stats_json(jout_array(tree, "queues"), r->ct_stats,
 			r->ct_stats_nr);
-	(void)jout_print(tree, file);
-	jout_free(tree);
+	jout_finish(tree, file);
 }
 
 void copy_progress_init(struct copy_progress *progress, uint64_t size,

@@ -231,8 +231,6 @@ void lst_new_session_say(const struct lst_args *args, FILE *file);
 /* -- lst_json.c: parts of JSON that verbs share ---------------------------- */
 
 struct json_t;
-/** Prints a tree and frees it. */
-void lst_json_print(struct json_t *tree, FILE *file);
 void lst_json_node(struct json_t *item, const struct lst_node *node);
 /** Member `nodes`: a list. */
 void lst_json_nodes(struct json_t *tree, const struct lst_session *session,

@@ -40,7 +40,7 @@ static void batch_json(const struct lst_batch *batch, struct lst_out *o)
 	struct json_t *tree = jout_alloc();
 
 	batch_fill(tree, batch);
-	lst_json_print(tree, o->lso_out);
+	jout_finish(tree, o->lso_out);
 }
 
 int lst_add_batch(struct lst_session *s, struct lst_args *a, struct lst_out *o)
@@ -527,7 +527,7 @@ static int query_all(struct lst_session *s, struct lst_batch *batch,
 		query_say(&s->lsn_nodes[nodes[i]],
 			  calls[i].scl_reply.smg_active, list, o);
 	if (tree != NULL)
-		lst_json_print(tree, o->lso_out);
+		jout_finish(tree, o->lso_out);
 	free(nodes);
 	return calls_say(s, calls, nr, rc, "Failed to query", o);
 }
@@ -555,8 +555,7 @@ int lst_query(struct lst_session *s, struct lst_args *a, struct lst_out *o)
 			tree = jout_alloc();
 			jout_str(tree, "batch", batch->lbt_name);
 			jout_num(tree, "active", active);
-			(void)jout_print_line(tree, o->lso_out);
-			jout_free(tree);
+			jout_finish_line(tree, o->lso_out);
 		} else {
 			fprintf(o->lso_out, "%s [%u] is %s\n", batch->lbt_name,
 				i, active > 0 ? "running" : "idle");
@@ -619,7 +618,7 @@ static void batches_json(struct lst_session *s, struct lst_out *o)
 		item = jout_append(list);
 		batch_fill(item, &s->lsn_batches[i]);
 	}
-	lst_json_print(tree, o->lso_out);
+	jout_finish(tree, o->lso_out);
 }
 
 static void ends_json(struct json_t *tree, struct lst_session *s,
@@ -670,7 +669,7 @@ static void tests_json(struct lst_session *s, const struct lst_batch *batch,
 		}
 		ends_json(item, s, batch, nr);
 	}
-	lst_json_print(tree, o->lso_out);
+	jout_finish(tree, o->lso_out);
 }
 
 int lst_list_batch(struct lst_session *s, struct lst_args *a, struct lst_out *o)

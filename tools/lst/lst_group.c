@@ -190,7 +190,7 @@ int lst_show_session(struct lst_session *s, struct lst_args *a,
 	jout_str(tree, "key", s->lsn_key);
 	jout_num(tree, "features", s->lsn_feats);
 	jout_num(tree, "nodes", nr);
-	lst_json_print(tree, o->lso_out);
+	jout_finish(tree, o->lso_out);
 	return TOOL_OK;
 }
 
@@ -205,7 +205,7 @@ int lst_end_session(struct lst_session *s, struct lst_args *a,
 		tree = jout_alloc();
 		jout_str(tree, "session", s->lsn_name);
 		jout_bool(tree, "ended_everywhere", rc == TOOL_OK);
-		lst_json_print(tree, o->lso_out);
+		jout_finish(tree, o->lso_out);
 	}
 	return rc;
 }
@@ -217,7 +217,7 @@ static void group_json(const struct lst_session *s,
 	struct json_t *tree = jout_alloc();
 
 	lst_json_group(tree, s, group);
-	lst_json_print(tree, o->lso_out);
+	jout_finish(tree, o->lso_out);
 }
 
 int lst_add_group(struct lst_session *s, struct lst_args *a, struct lst_out *o)
@@ -288,7 +288,7 @@ int lst_del_group(struct lst_session *s, struct lst_args *a, struct lst_out *o)
 		tree = jout_alloc();
 		jout_str(tree, "name", a->lsa_words[0]);
 		jout_bool(tree, "deleted", true);
-		lst_json_print(tree, o->lso_out);
+		jout_finish(tree, o->lso_out);
 	} else {
 		fprintf(o->lso_out, "Group is deleted\n");
 	}
@@ -401,7 +401,7 @@ static void groups_json(struct lst_session *s, const struct lst_args *a,
 		if (a->lsa_words_nr == 0 || j < a->lsa_words_nr)
 			lst_json_group(jout_append(list), s, group);
 	}
-	lst_json_print(tree, o->lso_out);
+	jout_finish(tree, o->lso_out);
 }
 
 int lst_list_group(struct lst_session *s, struct lst_args *a, struct lst_out *o)
@@ -485,7 +485,7 @@ static void pings_say(struct lst_session *s, const struct lst_group *group,
 		ping_say(&s->lsn_nodes[group->lgp_nodes[i]], &calls[i], list,
 			 o);
 	if (json)
-		lst_json_print(tree, o->lso_out);
+		jout_finish(tree, o->lso_out);
 }
 
 int lst_ping(struct lst_session *s, struct lst_args *a, struct lst_out *o)

@@ -3,12 +3,6 @@
 #include "lst.h"
 #include "../base/jout.h"
 
-void lst_json_print(struct json_t *tree, FILE *file)
-{
-	(void)jout_print(tree, file);
-	jout_free(tree);
-}
-
 void lst_json_node(struct json_t *item, const struct lst_node *node)
 {
 	char text[M0_LNET_NIDSTR_SIZE];

@@ -339,7 +339,7 @@ int lst_plan_results(struct plan *plan, int rc)
 		passed = false;
 	if (tree != NULL) {
 		json_fill(tree, plan, passed);
-		lst_json_print(tree, stdout);
+		jout_finish(tree, stdout);
 	} else {
 		printf("%s\n", passed ? "PASS" : "FAIL");
 	}

@@ -175,8 +175,7 @@ static void rates_json(struct lst_out *o, const char *group,
 	spread_json(tree, "sent_per_s", &rates->lrt_rate[1]);
 	spread_json(tree, "received_bytes_per_s", &rates->lrt_bytes[0]);
 	spread_json(tree, "sent_bytes_per_s", &rates->lrt_bytes[1]);
-	(void)jout_print_line(tree, o->lso_out);
-	jout_free(tree);
+	jout_finish_line(tree, o->lso_out);
 }
 
 static void group_print(struct lst_session *s, const struct lst_args *a,
@@ -381,6 +380,6 @@ int lst_show_error(struct lst_session *s, struct lst_args *a, struct lst_out *o)
 		total += group_errors(s, lst_group_find(s, a->lsa_words[i]),
 				      groups, o);
 	if (tree != NULL)
-		lst_json_print(tree, o->lso_out);
+		jout_finish(tree, o->lso_out);
 	return total == 0 ? TOOL_OK : TOOL_FAILED;
 }

@@ -71,5 +71,5 @@ void lst_new_session_say(const struct lst_args *args, FILE *file)
 	jout_str(tree, "session", name);
 	jout_num(tree, "timeout_s", lst_idle_timeout(args));
 	jout_bool(tree, "force", args->lsa_force);
-	lst_json_print(tree, file);
+	jout_finish(tree, file);
 }

@@ -145,8 +145,7 @@ static void print_json(const struct doctor *doctor, FILE *out)
 		if (check->dch_remedy[0] != '\0')
 			jout_str(item, "remedy", check->dch_remedy);
 	}
-	(void)jout_print(tree, out);
-	jout_free(tree);
+	jout_finish(tree, out);
 }
 
 void doctor_print(const struct doctor *doctor, FILE *out)

@@ -156,8 +156,7 @@ static int counted(const struct ctl_request *req, int rc, const char *key,
 	if (req->cq_json) {
 		tree = jout_alloc();
 		jout_num(tree, key, (uint64_t)rc);
-		(void)jout_print(tree, out);
-		jout_free(tree);
+		jout_finish(tree, out);
 	}
 	return TOOL_OK;
 }

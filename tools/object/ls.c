@@ -229,8 +229,7 @@ static void object_say(struct ls_args *args, const char *name,
 		jout_num(tree, "mtime_ns", rep->orp_mtime_ns);
 		jout_str(tree, "checksum", sum);
 		jout_bool(tree, "inline", rep->orp_flags & OBJ_INLINE);
-		(void)jout_print(tree, stdout);
-		jout_free(tree);
+		jout_finish(tree, stdout);
 		return;
 	}
 	printf("name      %s\nsize      %" PRIu64 " (%s)\nmode      %04o\n"
@@ -259,8 +258,7 @@ static void service_say(struct ls_args *args, const struct obj_rep *rep)
 		jout_num(tree, "puts", info.oin_puts);
 		jout_num(tree, "removes", info.oin_removes);
 		jout_num(tree, "uploads", info.oin_uploads);
-		(void)jout_print(tree, stdout);
-		jout_free(tree);
+		jout_finish(tree, stdout);
 		return;
 	}
 	printf("service   %s\nobjects   %" PRIu64 ", %s\nputs      %" PRIu64
@@ -369,8 +367,7 @@ static int rm_work(struct ls_args *args)
 	if (args->la_obj.oa_json) {
 		tree = jout_alloc();
 		jout_num(tree, "removed", job.rj_removed_nr);
-		(void)jout_print(tree, stdout);
-		jout_free(tree);
+		jout_finish(tree, stdout);
 	}
 	rm_job_close(&job);
 	return args->la_fail->tf_exit;

@@ -94,8 +94,7 @@ static void result_json(struct obj_job *job, double seconds)
 	jout_real(tree, "objects_per_second",
 		  (double)job->jb_files_nr / seconds);
 	obj_stats_json(&job->jb_client, tree);
-	(void)jout_print(tree, stdout);
-	jout_free(tree);
+	jout_finish(tree, stdout);
 }
 
 static void result_print(struct obj_job *job, const char *verb, double seconds)

@@ -524,8 +524,7 @@ static void ready_say(struct server *sv, const struct serve_args *args)
 		jout_str(tree, "store", sv->sv_store->rst_ops->rso_name);
 		jout_bool(tree, "durable", sv->sv_store->rst_ops->rso_durable);
 		jout_str(tree, "command", command);
-		(void)jout_print_line(tree, stdout);
-		jout_free(tree);
+		jout_finish_line(tree, stdout);
 	} else {
 		printf("objects of %s at %s, store %s; on the other side:\n\n"
 		       "  %s\n\n",
@@ -553,8 +552,7 @@ static void end_say(struct server *sv, const struct serve_args *args)
 		jout_num(tree, "packets", stats.rs_nr_rcvd_packets);
 		jout_num(tree, "replayed", stats.rs_nr_replayed_items);
 		jout_num(tree, "bad_packets", stats.rs_nr_bad_packets);
-		(void)jout_print_line(tree, stdout);
-		jout_free(tree);
+		jout_finish_line(tree, stdout);
 	} else {
 		printf("ended: %" PRIu64 " requests came in %" PRIu64
 		       " packets, %" PRIu64 " were answered again\n",

@@ -90,8 +90,7 @@ static void listen_say(const struct perf_server *server)
 		jout_str(tree, "event", "listening");
 		jout_str(tree, "ep", addr);
 		jout_str(tree, "command", command);
-		(void)jout_print_line(tree, stdout);
-		jout_free(tree);
+		jout_finish_line(tree, stdout);
 	} else {
 		printf("on the other side:\n\n  %s\n\n", command);
 	}
@@ -112,8 +111,7 @@ static void end_say(const struct perf_server *server)
 		jout_num(tree, "served", server->psv_served_nr);
 		jout_num(tree, "failed", server->psv_failed_nr);
 		jout_num(tree, "strays", strays);
-		(void)jout_print_line(tree, stdout);
-		jout_free(tree);
+		jout_finish_line(tree, stdout);
 		return;
 	}
 	printf("served %" PRIu64 " client%s, failed %" PRIu64,

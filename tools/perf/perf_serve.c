@@ -37,8 +37,7 @@ static void client_say(const struct perf_server *server, const char *why)
 		jout_real(tree, "seconds", seconds);
 		if (why != NULL)
 			jout_str(tree, "reason", why);
-		(void)jout_print_line(tree, stdout);
-		jout_free(tree);
+		jout_finish_line(tree, stdout);
 	} else if (why == NULL) {
 		printf("served %s: %u row%s in %.1f s\n", from,
 		       server->psv_rows_nr, server->psv_rows_nr == 1 ? "" : "s",
