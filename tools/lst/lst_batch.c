@@ -148,13 +148,26 @@ static int what_parse(struct lst_args *a, struct lst_out *o, uint32_t feats,
 	return -EINVAL;
 }
 
-/** Server `j` is one of the `nr` servers of client `i`; see dests_of(). */
+/**
+ * Servers of client `i`: clients form groups of ltt_clients, servers groups of
+ * ltt_servers, and each group of clients has a group of servers, in turn.
+ * @param to_nr      all servers; the first follows the last.
+ * @param ret_first  the first server of the client. @return how many it has.
+ */
+static uint32_t servers_of(const struct lst_test *test, unsigned to_nr,
+			   unsigned i, uint32_t *ret_first)
+{
+	*ret_first = (uint32_t)((uint64_t)(i / test->ltt_clients) *
+				test->ltt_servers % to_nr);
+	return min_check(test->ltt_servers, to_nr);
+}
+
+/** Server `j` is one of the servers of client `i`. */
 static bool is_server_of(const struct lst_test *test, unsigned to_nr,
 			 unsigned i, unsigned j)
 {
-	uint32_t nr = min_check(test->ltt_servers, to_nr);
-	uint32_t first = (uint32_t)((uint64_t)(i / test->ltt_clients) *
-				    test->ltt_servers % to_nr);
+	uint32_t first;
+	uint32_t nr = servers_of(test, to_nr, i, &first);
 
 	return (j + to_nr - first) % to_nr < nr;
 }
@@ -200,16 +213,12 @@ static int servers_tell(struct lst_session *s, const struct lst_test *test,
 	return bad;
 }
 
-/**
- * Servers of client `i`: clients form groups of ltt_clients, servers groups of
- * ltt_servers, and each group of clients has a group of servers, in turn.
- */
+/** Lists the servers of client `i`. @return how many they are. */
 static uint32_t dests_of(struct lst_session *s, const struct lst_test *test,
 			 const struct lst_group *to, unsigned i, uint8_t *list)
 {
-	uint32_t nr = min_check(test->ltt_servers, to->lgp_nodes_nr);
-	uint32_t first = (uint32_t)((uint64_t)(i / test->ltt_clients) *
-				    test->ltt_servers % to->lgp_nodes_nr);
+	uint32_t first;
+	uint32_t nr = servers_of(test, to->lgp_nodes_nr, i, &first);
 	uint32_t j;
 
 	for (j = 0; j < nr; ++j)
