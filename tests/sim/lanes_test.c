@@ -345,6 +345,8 @@ static void rate_grows_with_lanes(void **state)
 /* Pieces, windows and moments at random; a client may die. */
 static void bytes_are_right(void **state)
 {
+	/* Rounds in which a client died with PUTs, and with GETs, of its own. */
+	unsigned died_nr[2] = {};
 	uint64_t seed;
 
 	(void)state;
@@ -357,19 +359,24 @@ static void bytes_are_right(void **state)
 			.ssc_piece_bytes_max = 4096ULL << seed % 7,
 		};
 
-		gets = seed % 2 == 0;
+		gets = seed / 4 % 2 == 0;
 		msgs_nr = 6;
 		up(seed, &m0_sim_cfg_wild, 2 + (unsigned)seed % 3, &wire,
 		   seed % 2 == 0 ? 0 : COPY_RATE);
 		begin();
 		if (seed % 4 == 1) {
+			const struct client *c = &clients[seed % CLIENTS_NR];
+
 			m0_sim_run_ms(&sim, seed % 3);
-			m0_sim_host_kill(clients[seed % CLIENTS_NR].c_host);
+			died_nr[gets] += c->c_ended_nr < c->c_begun_nr;
+			m0_sim_host_kill(c->c_host);
 		}
 		assert_true(m0_sim_run_until(&sim, are_over, NULL, BOUND_NS));
 		assert_true(lane_bytes() > 0);
 		down();
 	}
+	assert_true(died_nr[false] > 0);
+	assert_true(died_nr[true] > 0);
 }
 
 int main(void)
