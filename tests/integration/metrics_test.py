@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """Metrics: their names, their format, by HTTP and by the control socket."""
+import collections
 import errno
 import http.client
 import os
@@ -20,6 +21,8 @@ SAMPLE = re.compile(rf'([a-z_]+)(?:\{{({LABEL}(?:,{LABEL})*)\}})? '
                     r'(NaN|-?[0-9][0-9.e+-]*)')
 SUFFIXES = {'gauge': {''}, 'counter': {'_total'}, 'info': {'_info'},
             'histogram': {'_bucket', '_count', '_sum'}}
+# Errors of a socket whose peer has closed it.
+CLOSED = (errno.EPIPE, errno.ECONNRESET, errno.ENOTCONN)
 
 
 def parse(text):
@@ -136,7 +139,6 @@ class Metrics(cli.Case):
                                  'kind="ping"'], 1)
         self.assertEqual(samples['colibri_processes', ''], 0)
         self.assert_done(other.run('ping', nid))
-        self.assert_done(cli.run('perf', '--transport', 'lnet', '--help'))
 
     def add_peers(self, node, first, last):
         for i in range(first, last):
@@ -224,16 +226,20 @@ class Metrics(cli.Case):
 
     def raw(self, where, data):
         """What comes back for these bytes, until the node closes."""
+        got = []
         with socket.create_connection(where, cli.PATIENCE) as sock:
+            # The node may close it before it has read all of that.
             try:
                 sock.sendall(data)
                 sock.shutdown(socket.SHUT_WR)
-                return b''.join(iter(lambda: sock.recv(65536), b''))
             except OSError as why:
-                # The node has closed it before all of that was read.
-                self.assertIn(why.errno, (errno.EPIPE, errno.ECONNRESET,
-                                          errno.ENOTCONN))
-                return b''
+                self.assertIn(why.errno, CLOSED)
+            try:
+                while not got or got[-1]:
+                    got.append(sock.recv(65536))
+            except OSError as why:
+                self.assertIn(why.errno, CLOSED)
+        return b''.join(got)
 
     def test_hostile_requests_are_refused(self):
         node, where = self.served()
@@ -257,33 +263,50 @@ class Metrics(cli.Case):
         self.assertEqual(node.stop()[0], 0)
 
     def established(self, where):
-        """The connections that the node has at this address."""
+        """How many connections each address has to the node at this one."""
         with open('/proc/net/tcp', encoding='ascii') as file:
             rows = [line.split() for line in file][1:]
-        return sum(row[1].endswith(f':{where[1]:04X}') and row[3] == '01'
-                   for row in rows)
+        return collections.Counter(
+            row[2].split(':')[0] for row in rows
+            if row[1].endswith(f':{where[1]:04X}') and row[3] == '01')
 
-    def test_clients_that_do_not_read_are_cut_off(self):
-        """Connections are few, for one address and for all, and end by time."""
-        node, where = self.served()
-        self.add_peers(node, 1, 300)
-        socks = []
-        for i in range(12):
+    def connect(self, where, i, nr):
+        """So many clients of the i-th address that ask, and do not read."""
+        for k in range(nr):
             sock = socket.socket()
             self.addCleanup(sock.close)
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-            sock.bind((lnet.address(5 + i // 6), 0))
+            sock.bind((lnet.address(i), 0))
             sock.connect(where)
             sock.sendall(b'GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n'
-                         if i % 2 else b'GET /met')
-            socks.append(sock)
+                         if k % 2 else b'GET /met')
+
+    def test_clients_that_do_not_read_are_cut_off(self):
+        """Connections end by time."""
+        node, where = self.served()
+        self.add_peers(node, 1, 300)
+        for i in (5, 6):
+            self.connect(where, i, 6)
         self.assertEqual(self.get(where, '/healthz')[0], 200)
         # Nobody reads; the node hangs up on all of them, though they do not see it.
         end = time.monotonic() + cli.PATIENCE
         while self.established(where) and time.monotonic() < end:
             time.sleep(0.5)
-        self.assertEqual(self.established(where), 0)
+        self.assertEqual(self.established(where), {})
         self.assertEqual(self.get(where, '/readyz')[0], 200)
+        self.assertEqual(node.stop()[0], 0)
+
+    def test_clients_are_few(self):
+        """METRICS_CONNECTIONS_OF_ONE_MAX and METRICS_CONNECTIONS_MAX of metrics.h."""
+        node, where = self.served()
+        # The node ends idle connections after 5 s: the limits must show before.
+        for i, counts in ((5, [8]), (6, [8, 8]), (7, [8, 8])):
+            self.connect(where, i, 10)
+            end = time.monotonic() + 3
+            while (sorted(self.established(where).values()) != counts and
+                   time.monotonic() < end):
+                time.sleep(0.1)
+            self.assertEqual(sorted(self.established(where).values()), counts)
         self.assertEqual(node.stop()[0], 0)
 
 
