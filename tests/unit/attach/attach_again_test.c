@@ -687,13 +687,14 @@ static void late_buffers_say_why(void **state)
 	assert_int_equal(m0_net_buffer_register(&nb, &dom), 0);
 	for (i = 0; i < ROUNDS_NR && !late_buffer_round(&nb); ++i)
 		;
-	if (i == ROUNDS_NR)
-		print_message("no machine was late: nothing was tested\n");
 	assert_int_equal(m0_net_buffer_deregister(&nb, &dom), 0);
 	m0_bufvec_free(&nb.nb_buffer);
 	assert_int_equal(m0_net_domain_fini(&dom), 0);
 	assert_int_equal(m0_net_lnet_unuse(lnet), 0);
 	front_close();
+	/* No machine was late. */
+	if (i == ROUNDS_NR)
+		skip();
 }
 
 static unsigned sent_nr;
