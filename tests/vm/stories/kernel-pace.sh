@@ -11,3 +11,4 @@ for spin in -1 0 -1 0 -1 0; do
     rmmod colibri_pace
 done
 rmmod colibri
+if dmesg | grep -q 'BUG:\|WARNING:\|Call Trace\|not freed'; then exit 1; fi
