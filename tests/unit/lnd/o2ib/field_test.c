@@ -3,12 +3,16 @@
  * connection ends, or the message alone fails, as the table says; what was offered to the peer
  * stays so until the connection is over, and each message of the engine ends once, which the rig
  * checks. */
+#include <endian.h>
+
 #include "play.h"
 
 enum outcome {
 	/** The connection ends. */
 	ENDS,
-	/** The connection stays. */
+	/** The connection stays, and the message fails alone. */
+	FAILS,
+	/** The driver does what the message asks for. */
 	STAYS
 };
 
@@ -64,7 +68,7 @@ static const struct field common[] = {
 /* Fields of one (3.3). Keys and addresses are opaque: the peer's device knows. */
 static const struct field bodies[] = {
 	{ T_IMM, "length below", 8, 4, ENDS, 119 },
-	{ T_IMM, "length of less payload", 8, 4, STAYS, 120 },
+	{ T_IMM, "length of less payload", 8, 4, FAILS, 120 },
 	{ T_PUT, "LNet type ACK", 72, 4, ENDS, 0 },
 	{ T_PUT, "LNet type GET", 72, 4, ENDS, 2 },
 	{ T_PUT, "LNet type unknown", 72, 4, ENDS, 4 },
@@ -89,24 +93,24 @@ static const struct field bodies[] = {
 	{ T_ACK, "258 fragments", 68, 4, ENDS, 258 },
 	{ T_ACK, "most fragments", 68, 4, ENDS, UINT32_MAX },
 	{ T_ACK, "fragment of 0 bytes", 72, 4, ENDS, 0 },
-	{ T_ACK, "fragment too long", 72, 4, STAYS, UINT32_MAX },
+	{ T_ACK, "fragment too long", 72, 4, FAILS, UINT32_MAX },
 	{ T_ACK, "fragment over the end", 76, 8, ENDS, UINT64_MAX - 5 },
 	{ T_ACK, "length below", 8, 4, ENDS, 83 },
 	{ T_NAK, "cookie", 48, 8, ENDS, 99 },
 	{ T_NAK, "status above 0", 56, 4, ENDS, 1 },
 	{ T_NAK, "no errno", 56, 4, ENDS, 0x80000000 },
-	{ T_NAK, "an errno", 56, 4, STAYS, (uint32_t)-ENOMEM },
+	{ T_NAK, "an errno", 56, 4, FAILS, (uint32_t)-ENOMEM },
 	{ T_DONE, "cookie", 48, 8, ENDS, 99 },
-	{ T_DONE, "fewer bytes", 56, 4, STAYS, 1 },
-	{ T_DONE, "more bytes", 56, 4, STAYS, INT32_MAX },
+	{ T_DONE, "fewer bytes", 56, 4, FAILS, 1 },
+	{ T_DONE, "more bytes", 56, 4, FAILS, INT32_MAX },
 	{ T_DONE, "no errno", 56, 4, ENDS, 0x80000000 },
-	{ T_DONE, "an errno", 56, 4, STAYS, (uint32_t)-EIO },
+	{ T_DONE, "an errno", 56, 4, FAILS, (uint32_t)-EIO },
 	{ T_GOT, "cookie", 48, 8, ENDS, 99 },
 	{ T_GOT, "more bytes", 56, 4, ENDS, LARGE + 1 },
 	{ T_GOT, "most bytes", 56, 4, ENDS, INT32_MAX },
 	{ T_GOT, "fewer bytes", 56, 4, STAYS, 1 },
 	{ T_GOT, "no errno", 56, 4, ENDS, 0x80000000 },
-	{ T_GOT, "an errno", 56, 4, STAYS, (uint32_t)-EPROTO },
+	{ T_GOT, "an errno", 56, 4, FAILS, (uint32_t)-EPROTO },
 	{ T_GOT, "length below", 8, 4, ENDS, 59 },
 };
 
@@ -183,6 +187,115 @@ static size_t scene(uint8_t type)
 	return m0_o2ib__done_encode(&h, &done, UINT32_MAX, buf, sizeof buf);
 }
 
+#define HOLDS(cond)                                                          \
+	do {                                                                 \
+		if (!(cond))                                                 \
+			fail_msg("type %#x, %s: not %s", type, name, #cond); \
+	} while (0)
+
+static uint64_t le64_at(size_t at)
+{
+	uint64_t ret;
+
+	memcpy(&ret, buf + at, sizeof ret);
+	return le64toh(ret);
+}
+
+static uint32_t le32_at(size_t at)
+{
+	uint32_t ret;
+
+	memcpy(&ret, buf + at, sizeof ret);
+	return le32toh(ret);
+}
+
+/* The driver has written to the memory that a descriptor with this key names. */
+static bool is_written(uint32_t key)
+{
+	return heard() == 1 &&
+	       qp->rgq_posts[qp->rgq_seen - 1].rgp_wr.owr_rkey == key &&
+	       qp->rgq_posts[qp->rgq_seen - 1].rgp_nr == LARGE;
+}
+
+/* Receive buffers that the driver has not given back. */
+static unsigned lent_nr(void)
+{
+	unsigned nr = 0;
+	unsigned i;
+
+	for (i = 0; i < qp->rgq_cfg.oqc_recvs_nr; ++i)
+		nr += qp->rgq_rbufs[i].rgb_is_lent;
+	return nr;
+}
+
+/* Requests of the peer: the engine has been offered one, and it goes on. */
+static void request_is_taken(uint8_t type, const char *name, bool fails)
+{
+	const struct rig_rx *rr = rig_last(&rig);
+	struct rig_tx       *rt;
+
+	HOLDS(rig.rg_rxs_nr == 1);
+	HOLDS(rr->rgr_is_done == (type != T_PUT));
+	HOLDS(rr->rgr_status == (fails ? -EPROTO : 0));
+	if (type == T_PUT) {
+		HOLDS(heard() == T_ACK);
+		HOLDS(got.om_ack.ibk_src_cookie == le64_at(120));
+		HOLDS(got.om_ack.ibk_sink.ibd_bytes == LARGE);
+	} else if (type == T_GET) {
+		HOLDS(rr->rgr_is_kept);
+		rt = rig_tx_make(&rig, PEER, lnet(M0_O2IB_LNET_REPLY), LARGE);
+		assert_non_null(rt);
+		rt->rgt_tx.ltx_answers = rr->rgr_rx;
+		rig_xmit(&rig, rt);
+		HOLDS(is_written(le32_at(128)));
+		HOLDS(heard() == T_GOT);
+		HOLDS(got.om_done.ibe_cookie == COOKIE);
+		HOLDS(got.om_done.ibe_status == LARGE);
+	}
+	HOLDS(heard() == 0);
+}
+
+/* Answers of the peer: what waited for one ends. */
+static void answer_is_taken(uint8_t type, const char *name, bool fails)
+{
+	const struct rig_tx *rt = &rig.rg_txs[0];
+	const struct rig_rx *rr = rig_last(&rig);
+	int                  status = fails ? -EREMOTEIO : 0;
+
+	if (type == T_ACK) {
+		status = fails ? -EPROTO : 0;
+		HOLDS(fails || is_written(le32_at(64)));
+		HOLDS(heard() == T_DONE);
+		HOLDS(got.om_done.ibe_cookie == le64_at(56));
+		HOLDS(got.om_done.ibe_status == (fails ? -EPROTO : LARGE));
+		HOLDS(!rt->rgt_is_done);
+	}
+	HOLDS(heard() == 0);
+	rig_complete(&rig, qp);
+	if (type == T_DONE) {
+		HOLDS(rr->rgr_is_done && rr->rgr_status == status);
+		return;
+	}
+	HOLDS(rt->rgt_is_done && rt->rgt_status == status);
+	if (type != T_GOT || fails) {
+		HOLDS(rr == NULL);
+		return;
+	}
+	HOLDS(rr != NULL && rr->rgr_is_done && rr->rgr_status == 0);
+	HOLDS(m0_o2ib__lnet_kind(rr->rgr_hdr) == M0_O2IB_LNET_REPLY);
+}
+
+static void message_is_taken(uint8_t type, const char *name, bool fails)
+{
+	HOLDS(lent_nr() == 0);
+	if (type == T_IMM || type == T_PUT || type == T_GET)
+		request_is_taken(type, name, fails);
+	else if (type != M0_O2IB_NOOP)
+		answer_is_taken(type, name, fails);
+	else
+		HOLDS(heard() == 0 && rig_last(&rig) == NULL);
+}
+
 static void field_try(uint8_t type, const struct field *field)
 {
 	enum outcome outcome = field->fl_outcome;
@@ -201,8 +314,10 @@ static void field_try(uint8_t type, const struct field *field)
 	if (qp->rgq_is_broken != (outcome == ENDS))
 		fail_msg("type %#x, %s: the connection %s", type,
 			 field->fl_name, outcome == ENDS ? "stays" : "ends");
-	if (outcome == STAYS)
+	if (outcome != ENDS) {
+		message_is_taken(type, field->fl_name, outcome == FAILS);
 		rig_complete(&rig, qp);
+	}
 	rig_fini(&rig);
 }
 
