@@ -11,13 +11,11 @@
 #include <sys/syscall.h>
 
 #include "lib/env.h"
-#include "sim/sched/heap.h"
 
 #include "cf.h"
 #include "cf_internal.h"
 
-static struct env     env;
-static struct m0_heap heap;
+static struct env env;
 
 static __thread struct cf_thread here;
 
@@ -33,35 +31,14 @@ int cf_tid(void)
 
 void cf__env_begin(void)
 {
-	m0_heap_init(&heap);
+	cf__heap_begin();
 	env_init(&env, cf.c_sim ? ENV_SIM : ENV_THREADS, cf.c_seed);
 }
 
 void cf__env_end(void)
 {
 	env_fini(&env);
-	CF_EQ(m0_heap_live_nr(&heap), 0, "memory of the library that is left");
-	m0_heap_fini(&heap);
-}
-
-uint64_t cf_allocs(void)
-{
-	return m0_heap_allocs_nr(&heap);
-}
-
-int64_t cf_live(void)
-{
-	return m0_heap_live_nr(&heap);
-}
-
-bool cf_alloc_fail_at(uint64_t nth)
-{
-	static uint64_t failed;
-	uint64_t        before = failed;
-
-	failed = m0_heap_failed_nr(&heap);
-	m0_heap_fail_at(&heap, nth);
-	return failed == before;
+	cf__heap_end();
 }
 
 void cf_sleep_ms(unsigned ms)

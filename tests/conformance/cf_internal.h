@@ -8,6 +8,10 @@
 const char *cf__mode_name(enum cf_mode mode);
 void        cf__pools_end(void);
 
+/* Memory that the library allocates. cf__heap_end() demands that none is left. */
+void cf__heap_begin(void);
+void cf__heap_end(void);
+
 /* Environment: real threads, or the simulator. */
 void           cf__env_begin(void);
 void           cf__env_end(void);

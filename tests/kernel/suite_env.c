@@ -7,7 +7,6 @@
 
 #include "kern/os/kern_os.h"
 #include "lib/threads.h"
-#include "sim/sched/heap.h"
 
 #include "conformance/cf.h"
 #include "conformance/cf_internal.h"
@@ -95,8 +94,6 @@ int threads_on(const char *name, int cpu)
 
 /* -- memory -------------------------------------------------------------------- */
 
-static struct m0_heap heap;
-
 static const struct m0_alloc_ops env_alloc_ops = {
 	.ao_alloc = kern_alloc,
 	.ao_free = kern_free,
@@ -113,33 +110,12 @@ const struct m0_base_hooks *m0_base__hooks(void)
 void cf__env_begin(void)
 {
 	memset(slots, 0, sizeof slots);
-	m0_heap_init(&heap);
+	cf__heap_begin();
 }
 
 void cf__env_end(void)
 {
-	CF_EQ(m0_heap_live_nr(&heap), 0, "memory of the library that is left");
-	m0_heap_fini(&heap);
-}
-
-uint64_t cf_allocs(void)
-{
-	return m0_heap_allocs_nr(&heap);
-}
-
-int64_t cf_live(void)
-{
-	return m0_heap_live_nr(&heap);
-}
-
-bool cf_alloc_fail_at(uint64_t nth)
-{
-	static uint64_t failed;
-	uint64_t        before = failed;
-
-	failed = m0_heap_failed_nr(&heap);
-	m0_heap_fail_at(&heap, nth);
-	return failed == before;
+	cf__heap_end();
 }
 
 /* -- time ---------------------------------------------------------------------- */
