@@ -52,7 +52,8 @@ struct m0_st_call {
 	/** Bytes that the node fetches meanwhile; NULL: none. */
 	void  *scl_bulk;
 	size_t scl_bulk_bytes;
-	/** 0: scl_reply is valid; -ETIMEDOUT, and what a PUT returns. */
+	/** 0: scl_reply is valid, and a status of 0 is about the session of the
+	 * request; -ETIMEDOUT, -EBADMSG, -EPROTO, and what a PUT returns. */
 	int              scl_rc;
 	struct m0_st_msg scl_reply;
 	/** From the request to the reply. */

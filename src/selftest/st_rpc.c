@@ -194,18 +194,57 @@ void m0_st__rpc_call(struct st_rpc *rpc, void *bulk, size_t bytes,
 		m0_st__rpc_end(rpc, rc);
 }
 
+/** Is a reply about the session of its request? */
+static bool is_of_session(const struct m0_st_msg *rep,
+			  const struct m0_st_msg *msg)
+{
+	switch (msg->smg_type) {
+	case M0_ST_MKSN:
+	case M0_ST_BATCH:
+	case M0_ST_STAT:
+	case M0_ST_TEST:
+		return rep->smg_status != 0 ||
+		       (m0_st_sid_eq(&rep->smg_sid, &msg->smg_sid) &&
+			rep->smg_feats == msg->smg_feats);
+	default:
+		/* DEBUG shows any session, and after RMSN there may be none. */
+		return true;
+	}
+}
+
+/** 0, or what is wrong with a reply. */
+static int reply_check(const struct m0_st_msg *rep, const struct m0_st_msg *msg)
+{
+	if (rep->smg_type != msg->smg_type + 1)
+		return -EBADMSG;
+	if (rep->smg_version != M0_ST_VERSION)
+		return -EPROTO;
+	return rep->smg_status <= M0_ST_STATUS_MAX && is_of_session(rep, msg)
+		       ? 0
+		       : -EBADMSG;
+}
+
 static void reply_take(struct st_rpc *rpc, const struct m0_lnet_event *event)
 {
-	struct m0_st_msg *rep = &rpc->sqr_rep;
+	int rc;
 
 	if (event->ev_type != M0_LNET_EV_PUT || event->ev_status != 0)
 		return;
 	rpc->sqr_has_reply = true;
-	if (m0_st_decode(rep, rpc->sqr_in, event->ev_mlength) != 0 ||
-	    rep->smg_type != rpc->sqr_msg.smg_type + 1)
-		m0_st__rpc_end(rpc, -EBADMSG);
-	else if (rep->smg_version != M0_ST_VERSION)
-		m0_st__rpc_end(rpc, -EPROTO);
+	rc = m0_st_decode(&rpc->sqr_rep, rpc->sqr_in, event->ev_mlength) != 0
+		     ? -EBADMSG
+		     : reply_check(&rpc->sqr_rep, &rpc->sqr_msg);
+	if (rc != 0)
+		m0_st__rpc_end(rpc, rc);
+}
+
+/** Has all of the bulk moved? */
+static bool bulk_is_whole(const struct st_part       *part,
+			  const struct m0_lnet_event *event)
+{
+	/* A node fetches only the part of a list that has destinations. */
+	return part->spt_rpc->sqr_msg.smg_type == M0_ST_TEST ||
+	       event->ev_mlength == part->spt_bytes;
 }
 
 static void call_event(struct st_part *part, const struct m0_lnet_event *event)
@@ -216,9 +255,7 @@ static void call_event(struct st_part *part, const struct m0_lnet_event *event)
 		reply_take(rpc, event);
 	else if (part->spt_nr == ST_BULK && event->ev_status == 0 &&
 		 event->ev_type != M0_LNET_EV_UNLINK)
-		/* A node fetches only the part of a list that has destinations. */
-		rpc->sqr_has_bulk = event->ev_type == M0_LNET_EV_GET ||
-				    event->ev_mlength == part->spt_bytes;
+		rpc->sqr_has_bulk = bulk_is_whole(part, event);
 	else if (part->spt_nr == ST_REQUEST && event->ev_status != 0)
 		m0_st__rpc_end(rpc, event->ev_status);
 	/* Data may come after the reply, by another connection. */

@@ -15,6 +15,8 @@ enum {
 	/** Bytes of a session's name. */
 	M0_ST_NAME_BYTES = 32,
 	M0_ST_CONCURRENCY_MAX = 1024,
+	/** Greatest status of a reply: a positive errno. */
+	M0_ST_STATUS_MAX = 4095,
 	/** Most bytes of a bulk transfer, and of a page of its pattern. */
 	M0_ST_BULK_MAX = 1 << 20,
 	M0_ST_PAGE_BYTES = 4096,

@@ -450,7 +450,9 @@ static int active_get(struct lst_session *s, struct lst_batch *batch,
 			 &calls);
 	for (i = 0; rc >= 0 && i < nr; ++i)
 		if (calls[i].scl_rc == 0)
-			*ret += calls[i].scl_reply.smg_active;
+			/* The numbers are the nodes': their sum may not fit. */
+			*ret += min_check(calls[i].scl_reply.smg_active,
+					  UINT32_MAX - *ret);
 	batch->lbt_runs = *ret > 0;
 	free(nodes);
 	return calls_say(s, calls, nr, rc, "Failed to query", o);

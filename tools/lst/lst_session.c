@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "lst.h"
+#include "../base/text.h"
 
 enum {
 	/** Calls that are on their way at a time. */
@@ -176,6 +177,8 @@ int lst_calls(struct lst_session *session, const unsigned *nodes, unsigned nr,
 			    (uint64_t)timeout * 1000);
 	}
 	for (i = 0; i < nr; ++i) {
+		/* A node chooses the name that a terminal will show. */
+		text_make_printable(all[i].scl_reply.smg_name);
 		node_note(session, &session->lsn_nodes[nodes[i]], &all[i]);
 		bad += all[i].scl_rc != 0 || all[i].scl_reply.smg_status != 0;
 	}
