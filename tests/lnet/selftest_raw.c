@@ -32,8 +32,8 @@ bool raw_is_over(void *arg)
 	return ((struct raw *)arg)->raw_over;
 }
 
-struct m0_lnet_md_attr raw_md(struct raw *raw, struct m0_lnet_eq *eq,
-				     size_t nr, unsigned options)
+struct m0_lnet_md_attr raw_md(struct raw *raw, struct m0_lnet_eq *eq, size_t nr,
+			      unsigned options)
 {
 	raw->raw_addr = raw->raw_bytes;
 	raw->raw_nr = nr;
@@ -51,8 +51,8 @@ struct m0_lnet_md_attr raw_md(struct raw *raw, struct m0_lnet_eq *eq,
 }
 
 void raw_send(struct node *from, const struct m0_lnet_nid *to,
-		     struct m0_lnet_eq *eq, struct raw *raw, size_t nr,
-		     uint32_t portal, uint64_t bits)
+	      struct m0_lnet_eq *eq, struct raw *raw, size_t nr,
+	      uint32_t portal, uint64_t bits)
 {
 	struct m0_lnet_op op = {
 		.lo_self = m0_lnet_nid_any,
@@ -85,8 +85,8 @@ static struct m0_lnet_handle raw_await(struct node *at, const struct node *from,
 	return handle;
 }
 
-int ask_bytes(const uint8_t bytes[M0_ST_MSG_BYTES], size_t nr,
-		     uint32_t type, uint64_t rpyid)
+int ask_bytes(const uint8_t bytes[M0_ST_MSG_BYTES], size_t nr, uint32_t type,
+	      uint64_t rpyid)
 {
 	struct m0_lnet_eq     eq;
 	struct m0_lnet_handle handle;
@@ -98,8 +98,8 @@ int ask_bytes(const uint8_t bytes[M0_ST_MSG_BYTES], size_t nr,
 	memcpy(request.raw_bytes, bytes, M0_ST_MSG_BYTES);
 	m0_lnet_eq_init(&eq, asker.n_lnet, raw_event, 0);
 	handle = raw_await(&asker, &served, &eq, &reply, rpyid);
-	raw_send(&asker, &served.n_nid, &eq, &request, nr, m0_st_type_portal(type),
-		 m0_st_type_service(type));
+	raw_send(&asker, &served.n_nid, &eq, &request, nr,
+		 m0_st_type_portal(type), m0_st_type_service(type));
 	if (!m0_sim_run_until(&sim, raw_is_over, &reply,
 			      REPLY_MS * M0_TIME_ONE_MSEC))
 		(void)m0_lnet_md_unlink(asker.n_lnet, handle);

@@ -49,9 +49,9 @@ void raw_event(struct m0_lnet_eq *eq, const struct m0_lnet_event *event);
 bool raw_is_over(void *arg);
 struct m0_lnet_md_attr raw_md(struct raw *raw, struct m0_lnet_eq *eq, size_t nr,
 			      unsigned options);
-void raw_send(struct node *from, const struct m0_lnet_nid *to,
-	      struct m0_lnet_eq *eq, struct raw *raw, size_t nr,
-	      uint32_t portal, uint64_t bits);
+void                   raw_send(struct node *from, const struct m0_lnet_nid *to,
+				struct m0_lnet_eq *eq, struct raw *raw, size_t nr,
+				uint32_t portal, uint64_t bits);
 
 /** A message without errors. */
 struct m0_st_msg msg_of(uint32_t type);

@@ -66,10 +66,10 @@ static const struct wrong *wrong;
 static void liar_bulk(struct liar *liar, const struct m0_st_msg *msg,
 		      const struct m0_lnet_nid *to)
 {
-	bool   is_test = msg->smg_type == M0_ST_TEST;
-	size_t nr = is_test ? msg->smg_test.tsr_dests_nr * M0_ST_DEST_BYTES
-			    : msg->smg_bytes;
-	struct raw       *raw = &liar->lia_bulk;
+	bool        is_test = msg->smg_type == M0_ST_TEST;
+	size_t      nr = is_test ? msg->smg_test.tsr_dests_nr * M0_ST_DEST_BYTES
+				 : msg->smg_bytes;
+	struct raw *raw = &liar->lia_bulk;
 	struct m0_lnet_op op = {
 		.lo_self = m0_lnet_nid_any,
 		.lo_target = { *to, M0_LNET_PID_LUSTRE },
@@ -91,9 +91,8 @@ static void liar_bulk(struct liar *liar, const struct m0_st_msg *msg,
 	}
 	md = raw_md(raw, &liar->lia_eq, nr, 0);
 	md.mda_threshold = 2;
-	assert_int_equal(m0_lnet_bind_get(liar->lia_node->n_lnet, &md, &op,
-					  &handle),
-			 0);
+	assert_int_equal(
+		m0_lnet_bind_get(liar->lia_node->n_lnet, &md, &op, &handle), 0);
 }
 
 static void liar_reply(struct liar *liar, const struct m0_st_msg *msg,
@@ -129,11 +128,11 @@ static void liar_event(struct m0_lnet_eq *eq, const struct m0_lnet_event *event)
 	}
 	if (event->ev_type != M0_LNET_EV_PUT)
 		return;
-	assert_int_equal(m0_st_decode(&msg,
-				      liar->lia_request.raw_bytes +
-					      event->ev_offset,
-				      event->ev_mlength),
-			 0);
+	assert_int_equal(
+		m0_st_decode(&msg,
+			     liar->lia_request.raw_bytes + event->ev_offset,
+			     event->ev_mlength),
+		0);
 	liar_bulk(liar, &msg, &event->ev_source.lp_nid);
 	liar_reply(liar, &msg, &event->ev_source.lp_nid);
 }
@@ -153,8 +152,8 @@ static void liar_listen(struct liar *liar, uint32_t portal)
 		    M0_LNET_MD_OP_PUT | M0_LNET_MD_MANAGE_REMOTE);
 	md.mda_threshold = M0_LNET_MD_THRESHOLD_INF;
 	md.mda_auto_unlink = false;
-	assert_int_equal(m0_lnet_me_attach(liar->lia_node->n_lnet, &me, &handle),
-			 0);
+	assert_int_equal(
+		m0_lnet_me_attach(liar->lia_node->n_lnet, &me, &handle), 0);
 	assert_int_equal(m0_lnet_md_attach(liar->lia_node->n_lnet, handle, &md,
 					   &md_handle),
 			 0);
@@ -264,8 +263,7 @@ static int test_liar(unsigned batch)
 	assert_int_equal(now.sls_active_nr, 0);
 	errors = now.sls_stats.sct_ping_errors -
 		 before.sls_stats.sct_ping_errors +
-		 now.sls_stats.sct_brw_errors -
-		 before.sls_stats.sct_brw_errors;
+		 now.sls_stats.sct_brw_errors - before.sls_stats.sct_brw_errors;
 	assert_true(errors <= 1);
 	return errors == 0 ? 0 : -EBADMSG;
 }
@@ -298,34 +296,33 @@ static void reply_check(uint32_t type, int rc, const char *what, uint64_t value)
 /* -- fields ---------------------------------------------------------------- */
 
 /** Fields of the header and the status. `feats`: other features than the session's. */
-#define HEADER(type, feats)                                      \
-	{ type, "magic", 0, 4, 1, -EBADMSG },                    \
-		{ type, "version", 4, 4, 0, -EPROTO },           \
-		{ type, "version", 4, 4, 2, -EPROTO },           \
-		{ type, "version", 4, 4, UINT32_MAX, -EPROTO },  \
-		{ type, "type", 8, 4, (type) - 1, -EBADMSG },    \
-		{ type, "type", 8, 4, ((type) + 2) % 16,         \
-		  -EBADMSG },                                    \
-		{ type, "type", 8, 4, 17, -EBADMSG },            \
-		{ type, "type", 8, 4, UINT32_MAX, -EBADMSG },    \
-		{ type, "reserved", 12, 4, UINT32_MAX, 0 },      \
-		{ type, "reserved", 16, 4, UINT32_MAX, 0 },      \
-		{ type, "feats", 20, 4, 0, feats },              \
-		{ type, "feats", 20, 4, UINT32_MAX, feats },     \
-		{ type, "status", BODY, 4, 1, 1 },               \
-		{ type, "status", BODY, 4, 4095, 4095 },         \
-		{ type, "status", BODY, 4, 4096, -EBADMSG },     \
-		{ type, "status", BODY, 4, 1U << 31, -EBADMSG }, \
-	{                                                        \
-		type, "status", BODY, 4, UINT32_MAX, -EBADMSG    \
+#define HEADER(type, feats)                                          \
+	{ type, "magic", 0, 4, 1, -EBADMSG },                        \
+		{ type, "version", 4, 4, 0, -EPROTO },               \
+		{ type, "version", 4, 4, 2, -EPROTO },               \
+		{ type, "version", 4, 4, UINT32_MAX, -EPROTO },      \
+		{ type, "type", 8, 4, (type)-1, -EBADMSG },          \
+		{ type, "type", 8, 4, ((type) + 2) % 16, -EBADMSG }, \
+		{ type, "type", 8, 4, 17, -EBADMSG },                \
+		{ type, "type", 8, 4, UINT32_MAX, -EBADMSG },        \
+		{ type, "reserved", 12, 4, UINT32_MAX, 0 },          \
+		{ type, "reserved", 16, 4, UINT32_MAX, 0 },          \
+		{ type, "feats", 20, 4, 0, feats },                  \
+		{ type, "feats", 20, 4, UINT32_MAX, feats },         \
+		{ type, "status", BODY, 4, 1, 1 },                   \
+		{ type, "status", BODY, 4, 4095, 4095 },             \
+		{ type, "status", BODY, 4, 4096, -EBADMSG },         \
+		{ type, "status", BODY, 4, 1U << 31, -EBADMSG },     \
+	{                                                            \
+		type, "status", BODY, 4, UINT32_MAX, -EBADMSG        \
 	}
 /** `other`: another session than that of the request. */
-#define SID(type, other)                                            \
-	{ type, "sid.nid", BODY + 4, 8, UINT64_MAX, other },        \
-		{ type, "sid.nid", BODY + 4, 8, 5, other },         \
-		{ type, "sid.stamp", BODY + 12, 8, 8, other },      \
-	{                                                           \
-		type, "sid.stamp", BODY + 12, 8, UINT64_MAX, other  \
+#define SID(type, other)                                           \
+	{ type, "sid.nid", BODY + 4, 8, UINT64_MAX, other },       \
+		{ type, "sid.nid", BODY + 4, 8, 5, other },        \
+		{ type, "sid.stamp", BODY + 12, 8, 8, other },     \
+	{                                                          \
+		type, "sid.stamp", BODY + 12, 8, UINT64_MAX, other \
 	}
 
 static const struct wrong wrongs[] = {
@@ -383,7 +380,7 @@ static void each_field_has_its_consequence(void **state)
 /* Counters may have any value; the fields of 8 bytes are set by halves. */
 static void counters_of_any_value_are_taken(void **state)
 {
-	struct wrong counter = { M0_ST_STAT_REP, "counter",  BODY + 20, 4,
+	struct wrong counter = { M0_ST_STAT_REP, "counter", BODY + 20, 4,
 				 UINT32_MAX,     0 };
 
 	(void)state;
@@ -489,7 +486,7 @@ static int verb(const char *name, const char *first, char **text)
 		.lsa_to = "g",
 		.lsa_words = { first, "10.0.0.[1,3]@tcp" },
 		.lsa_words_nr = strcmp(name, "add_group") == 0 ? 2
-				: first != NULL		       ? 1
+				: first != NULL                ? 1
 							       : 0,
 	};
 	struct lst_out out = { .lso_stopped = nobody_left, .lso_fd = -1 };
@@ -530,9 +527,8 @@ static void console_up(void)
 	m0_st_close(st);
 	M0_SET0(&session);
 	m0_sim_host_use(served.n_host);
-	assert_int_equal(lst_session_start(&session, served.n_lnet, &args,
-					   "test"),
-			 0);
+	assert_int_equal(
+		lst_session_start(&session, served.n_lnet, &args, "test"), 0);
 	session.lsn_sid = sid;
 }
 

@@ -692,9 +692,8 @@ static void late_buffers_say_why(void **state)
 	assert_int_equal(m0_net_domain_fini(&dom), 0);
 	assert_int_equal(m0_net_lnet_unuse(lnet), 0);
 	front_close();
-	/* No machine was late. */
 	if (i == ROUNDS_NR)
-		skip();
+		skip(); /* no machine was late */
 }
 
 static unsigned sent_nr;
