@@ -9,6 +9,7 @@ static const struct m0_lnet__hooks hooks = {
 	.lhk_wait_end = m0_lnet__wait_end,
 	.lhk_abort = m0_lnet__op_abort,
 	.lhk_hop_lost = m0_lnet__hop_lost,
+	.lhk_rail_down = m0_lnet__rail_down,
 	.lhk_discovery_needed = m0_lnet__discovery_needed,
 	.lhk_peer_lost = m0_lnet__discovery_lost,
 	.lhk_peer_forget = m0_lnet__discovery_forget,

@@ -32,6 +32,9 @@ struct m0_lnet__hooks {
 	 * may be lost. */
 	void (*lhk_hop_lost)(const struct m0_lnet_ni  *ni,
 			     const struct m0_lnet_nid *hop);
+	/** An NI of this node or of a peer is known to be down: responses to what
+	 * went by it may be lost, though no connection has ended. */
+	void (*lhk_rail_down)(struct m0_lnet_engine *eng);
 	/** Returns true if a request to this peer must wait for its discovery,
 	 * which it starts or joins. */
 	bool (*lhk_discovery_needed)(struct m0_lnet_engine    *eng,

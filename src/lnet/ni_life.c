@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** Interfaces: adding, starting, stopping, and the calls of their drivers. */
+#include "lnet/flow/again.h"
 #include "lnet/flow/cut.h"
 
 static struct m0_lnet_ni *ni_of(struct m0_lnd_ni *lnd_ni)
@@ -41,6 +42,8 @@ static void lu_ni_status(struct m0_lnd_ni *lnd_ni)
 	m0_lnet__topology_changed(ni->lni_engine);
 	if (m0_lnet__ni_is_usable(ni))
 		ni_publish(ni);
+	if (!lnd_ni->ldn_up)
+		m0_lnet__rail_down(ni->lni_engine);
 }
 
 static void lu_ni_stopped(struct m0_lnd_ni *lnd_ni)

@@ -31,6 +31,8 @@ int m0_lnet__again_status(const struct m0_lnet_msg *msg, int status);
 /** lhk_hop_lost, of oper.c. */
 void m0_lnet__hop_lost(const struct m0_lnet_ni  *ni,
 		       const struct m0_lnet_nid *hop);
+/** lhk_rail_down, of oper.c. */
+void m0_lnet__rail_down(struct m0_lnet_engine *eng);
 /** Counts how a message ended that was sent again. */
 void m0_lnet__again_count(const struct m0_lnet_msg *msg, int status);
 

@@ -299,35 +299,98 @@ static int spread_sent(struct m0_lnet_msg *msg, int status)
 	return m0_lnet__again_status(msg, status);
 }
 
-/* Did the message leave by this NI to this hop, and is there another path? */
-static bool is_lost(const struct m0_lnet_msg *msg, const struct m0_lnet_ni *ni,
-		    const struct m0_lnet_nid *hop)
+/* Does the operation wait on another path than this one, which is lost? */
+static bool has_another_path(const struct m0_lnet_msg *msg)
+{
+	return m0_lnet__again_status(msg, -ECONNRESET) == -EAGAIN;
+}
+
+/* Did the message leave by this NI to this hop? */
+static bool is_by_hop(const struct m0_lnet_msg *msg,
+		      const struct m0_lnet_ni  *ni,
+		      const struct m0_lnet_nid *hop)
 {
 	return m0_lnet_nid_eq(&msg->msg_tx.mtx_lnd.ltx_nid, hop) &&
-	       m0_lnet_nid_eq(&msg->msg_hdr.lhd_src_nid,
-			      &ni->lni_lnd.ldn_nid) &&
-	       m0_lnet__again_status(msg, -ECONNRESET) == -EAGAIN;
+	       m0_lnet_nid_eq(&msg->msg_hdr.lhd_src_nid, &ni->lni_lnd.ldn_nid);
+}
+
+static bool is_ni_up(const struct m0_lnet_ni *ni)
+{
+	return m0_lnet__ni_is_usable(ni) && ni->lni_lnd.ldn_up;
+}
+
+/* Is the NI by which the message left down, and is another one up? */
+static bool is_by_ni_down(const struct m0_lnet_msg *msg)
+{
+	const struct m0_lnet_engine *eng = msg->msg_engine;
+	const struct m0_lnet_ni     *own =
+		m0_lnet__ni_find(eng, &msg->msg_hdr.lhd_src_nid);
+	const struct m0_lnet_ni *ni;
+
+	if (own == NULL || is_ni_up(own))
+		return false;
+	m0_list_for_each_entry(&eng->le_nis, ni, struct m0_lnet_ni, lni_link)
+		if (ni != eng->le_lo && is_ni_up(ni))
+			return true;
+	return false;
+}
+
+/* Has its next hop reported this NI as down, and another one as up? */
+static bool is_by_lpni_down(const struct m0_lnet_msg *msg)
+{
+	const struct m0_lnet_lpni *hop = m0_lnet__lpni_find(
+		msg->msg_engine, &msg->msg_tx.mtx_lnd.ltx_nid);
+	const struct m0_lnet_lpni *lpni;
+
+	if (hop == NULL || !hop->lpn_reported_down)
+		return false;
+	m0_list_for_each_entry(&hop->lpn_peer->lpe_lpnis, lpni,
+			       struct m0_lnet_lpni, lpn_link)
+		if (!lpni->lpn_reported_down)
+			return true;
+	return false;
+}
+
+static void lost_fail(struct m0_list *lost)
+{
+	struct m0_list_link *link;
+	struct m0_lnet_msg  *msg;
+
+	while ((link = m0_list_first(lost)) != NULL) {
+		msg = m0_list_entry(link, struct m0_lnet_msg, msg_tx.mtx_link);
+		m0_lnet__response_drop(msg);
+		m0_lnet__response_fail(msg, -EAGAIN);
+	}
 }
 
 void m0_lnet__hop_lost(const struct m0_lnet_ni  *ni,
 		       const struct m0_lnet_nid *hop)
 {
-	struct m0_lnet_engine *eng = ni->lni_engine;
-	struct m0_list         lost;
-	struct m0_list_link   *link;
-	struct m0_lnet_msg    *msg;
-	struct m0_lnet_msg    *next;
+	struct m0_list      lost;
+	struct m0_lnet_msg *msg;
+	struct m0_lnet_msg *next;
+
+	m0_list_init(&lost);
+	m0_list_for_each_entry_safe(&ni->lni_engine->le_sick.lsk_spread, msg,
+				    next, struct m0_lnet_msg, msg_tx.mtx_link)
+		if (is_by_hop(msg, ni, hop) && has_another_path(msg))
+			m0_list_move_tail(&lost, &msg->msg_tx.mtx_link);
+	lost_fail(&lost);
+}
+
+void m0_lnet__rail_down(struct m0_lnet_engine *eng)
+{
+	struct m0_list      lost;
+	struct m0_lnet_msg *msg;
+	struct m0_lnet_msg *next;
 
 	m0_list_init(&lost);
 	m0_list_for_each_entry_safe(&eng->le_sick.lsk_spread, msg, next,
 				    struct m0_lnet_msg, msg_tx.mtx_link)
-		if (is_lost(msg, ni, hop))
+		if ((is_by_ni_down(msg) || is_by_lpni_down(msg)) &&
+		    has_another_path(msg))
 			m0_list_move_tail(&lost, &msg->msg_tx.mtx_link);
-	while ((link = m0_list_first(&lost)) != NULL) {
-		msg = m0_list_entry(link, struct m0_lnet_msg, msg_tx.mtx_link);
-		m0_lnet__response_drop(msg);
-		m0_lnet__response_fail(msg, -EAGAIN);
-	}
+	lost_fail(&lost);
 }
 
 /* The PUT or GET was sent, or could not be. */

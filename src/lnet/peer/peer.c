@@ -483,19 +483,23 @@ static void nid_learn(struct m0_lnet_engine *eng, struct m0_lnet_peer *peer,
 	}
 }
 
-static void statuses_learn(struct m0_lnet_peer            *peer,
+/** @return true if an NI is down that was up. */
+static bool statuses_learn(struct m0_lnet_peer            *peer,
 			   const struct m0_lnet_ping_info *info)
 {
 	struct m0_lnet_lpni *lpni;
+	bool                 fell = false;
 	bool                 up;
 
 	m0_list_for_each_entry(&peer->lpe_lpnis, lpni, struct m0_lnet_lpni,
 			       lpn_link)
 		if (info_lists(info, &lpni->lpn_nid, &up)) {
+			fell |= !up && !lpni->lpn_reported_down;
 			lpni->lpn_reported_down = !up;
 			lpni->lpn_known_up = up;
 			lpni->lpn_known_down = !up;
 		}
+	return fell;
 }
 
 /** Sets the NIDs of a Multi-Rail peer to the ones that it reports. */
@@ -554,6 +558,7 @@ int m0_lnet__peer_learn(struct m0_lnet_engine *eng, struct m0_lnet_lpni *lpni,
 {
 	struct m0_lnet_peer *peer = lpni->lpn_peer;
 	const uint32_t rails = M0_LNET_FEAT_MULTI_RAIL | M0_LNET_FEAT_DISCOVERY;
+	bool           fell;
 	bool           up;
 
 	M0_PRE(m0_lnet__peer_invariant(peer));
@@ -580,10 +585,12 @@ int m0_lnet__peer_learn(struct m0_lnet_engine *eng, struct m0_lnet_lpni *lpni,
 		peer->lpe_state &= ~(uint32_t)M0_LNET_PEER_MULTI_RAIL;
 		single_learn(eng, lpni);
 	}
-	statuses_learn(peer, info);
+	fell = statuses_learn(peer, info);
 	m0_lnet__policy_primary_changed(eng);
 	m0_lnet__paths_changed(eng);
 	M0_POST(lpni->lpn_peer == peer && m0_lnet__peer_invariant(peer));
+	if (fell)
+		eng->le_hooks->lhk_rail_down(eng);
 	return 0;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Operations that may take any path to a Multi-Rail peer (lo_spread): which they take,
  * and how they end when a path fails. */
+#include "lnet/flow/again.h"
 #include "unit/lnet/rails.h"
 
 /** Nodes with one NI each, the client with two NIs, the server with two. */
@@ -263,6 +264,85 @@ static void lost_connection_of_the_only_rail_is_waited_for(void **state)
 			 -ETIMEDOUT);
 }
 
+/** The link of an NI of a node goes down, or comes up. */
+static void link_set(struct pair_node *node, const char *nid, bool up)
+{
+	const struct m0_lnet_nid own = pair_nid(nid);
+	struct m0_lnd_ni        *lnd =
+		&m0_lnet__ni_find(node->pno_engine, &own)->lni_lnd;
+
+	lnd->ldn_up = up;
+	lnd->ldn_ops->lu_ni_status(lnd);
+	pair_settle(pair);
+}
+
+static unsigned answers_nr(void)
+{
+	return events_nr(one, M0_LNET_EV_ACK) +
+	       events_nr(one, M0_LNET_EV_REPLY);
+}
+
+/** A PUT and a GET leave by both rails, and a PUT by the first, unanswered. */
+static void unanswered(void)
+{
+	sink_post(two);
+	pair->pai_hook = answers_lost;
+	op_from(CLIENT1, SERVER1, true, false);
+	op_from(CLIENT1, SERVER1, true, true);
+	op_from(CLIENT1, SERVER1, false, false);
+	pair_settle(pair);
+	assert_int_equal(events_nr(one, M0_LNET_EV_SEND), 3);
+}
+
+/* A response that took a dead rail, and was lost there, leaves a connection at which
+ * this side has nothing to send, and detects no failure. */
+static void rail_that_is_down_ends_the_wait(void **state)
+{
+	static const char *const    rails[2][2] = { { CLIENT1, CLIENT2 },
+						    { SERVER1, SERVER2 } };
+	const struct m0_lnet_event *ev;
+	unsigned                    i;
+
+	(void)state;
+	for (i = 0; i < 4; ++i) {
+		open_two(NULL);
+		unanswered();
+		link_set(i < 2 ? one : two, rails[i / 2][i & 1], false);
+		assert_int_equal(answers_nr(), 1);
+		ev = pair_event(one,
+				events_nr(one, M0_LNET_EV_ACK) > 0
+					? M0_LNET_EV_ACK
+					: M0_LNET_EV_REPLY,
+				0);
+		assert_int_equal(ev->ev_status, -EAGAIN);
+		(void)story_end(state);
+	}
+}
+
+/* Both rails are down: the wait goes on, until one is up. */
+static void all_rails_are_down(void **state)
+{
+	struct m0_lnet_lpni *lpni;
+
+	(void)state;
+	open_two(NULL);
+	link_set(one, CLIENT2, false);
+	unanswered();
+	link_set(one, CLIENT1, false);
+	assert_int_equal(answers_nr(), 0);
+	link_set(one, CLIENT1, true);
+	lpni = lpni_of(one, SERVER2);
+	lpni->lpn_reported_down = true;
+	lpni_of(one, SERVER1)->lpn_reported_down = true;
+	m0_lnet__rail_down(one->pno_engine);
+	pair_settle(pair);
+	assert_int_equal(answers_nr(), 0);
+	lpni->lpn_reported_down = false;
+	m0_lnet__rail_down(one->pno_engine);
+	pair_settle(pair);
+	assert_int_equal(answers_nr(), 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -276,6 +356,8 @@ int main(void)
 		STORY_BARE(cancelled_operation_is_not_to_be_repeated),
 		STORY_BARE(lost_connection_ends_the_wait),
 		STORY_BARE(lost_connection_of_the_only_rail_is_waited_for),
+		STORY_BARE(rail_that_is_down_ends_the_wait),
+		STORY_BARE(all_rails_are_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
