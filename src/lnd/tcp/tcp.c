@@ -42,7 +42,8 @@ static bool callers_wait(const struct m0_tcp_io *io)
 static bool has_input(const struct m0_tcp_io *io)
 {
 	M0_PRE_EX(m0_tcp__io_invariant(io));
-	return !m0_list_is_empty(&io->tci_ready) || callers_wait(io);
+	return !m0_list_is_empty(&io->tci_ready) ||
+	       !m0_list_is_empty(&io->tci_ended) || callers_wait(io);
 }
 
 /* For a pass, or the flush that follows it. */
@@ -188,6 +189,30 @@ static void in_turn(struct m0_tcp_io *io)
 	}
 }
 
+/*
+ * Reports the streams that have ended. A peer that ends closes all its streams, and the
+ * end of one has the connection give up the others; what came on those before is read
+ * first.
+ */
+static void ended_report(struct m0_tcp_io *io)
+{
+	struct m0_list        ended;
+	struct m0_list_link  *link;
+	struct m0_tcp_stream *stream;
+
+	M0_PRE_EX(m0_tcp__io_invariant(io));
+	m0_list_init(&ended);
+	m0_list_splice_tail(&ended, &io->tci_ended);
+	(void)m0_loop_reactor_ask(io->tci_reactor, M0_TIME_IMMEDIATELY);
+	io->tci_asks_nr = io->tci_reactor->lre_asks_nr;
+	hot_add(io);
+	in_turn(io);
+	while ((link = m0_list_first(&ended)) != NULL) {
+		stream = m0_list_entry(link, struct m0_tcp_stream, tcs_ready);
+		m0_tcp__stream_broken(stream, stream->tcs_in_rc);
+	}
+}
+
 static bool tcp_pass(struct m0_reactor_source *src, m0_time_t now)
 {
 	struct m0_tcp_io     *io = io_of(src);
@@ -206,6 +231,8 @@ static bool tcp_pass(struct m0_reactor_source *src, m0_time_t now)
 		m0_tcp__accept(io);
 	if (hot == NULL)
 		in_turn(io);
+	if (M0_UNLIKELY(!m0_list_is_empty(&io->tci_ended)))
+		ended_report(io);
 	if (M0_UNLIKELY(io->tci_greeting_nr > 0))
 		m0_tcp__nears_expire(io);
 	return has_input(io);
@@ -420,6 +447,7 @@ static int tcp_create(struct m0_streams **ret, struct m0_reactor *reactor,
 	io->tci_streams.sts_reactor = reactor;
 	io->tci_streams.sts_max = streams_max();
 	m0_list_init(&io->tci_ready);
+	m0_list_init(&io->tci_ended);
 	m0_list_init(&io->tci_out);
 	m0_list_init(&io->tci_seen);
 	m0_list_init(&io->tci_nears);

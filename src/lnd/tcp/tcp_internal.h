@@ -110,6 +110,8 @@ struct m0_tcp_io {
 	struct m0_loop_reactor  *tci_reactor;
 	/** Streams that have something to read, or whose dial has ended. */
 	struct m0_list tci_ready;
+	/** Streams whose reading has ended, by tcs_ready, until that is reported. */
+	struct m0_list tci_ended;
 	/** Streams that have something to write and may. */
 	struct m0_list tci_out;
 	/** All streams; all listeners. */
@@ -199,6 +201,8 @@ struct m0_tcp_stream {
 	size_t tcs_seen_nr;
 	/** Why writing has failed; what has come is read still. */
 	int tcs_out_rc;
+	/** Why reading has ended, on tci_ended. */
+	int tcs_in_rc;
 	/** Bytes the connection has not taken yet: [at, nr) of kept. */
 	uint8_t *tcs_kept;
 	size_t   tcs_kept_at;

@@ -539,9 +539,12 @@ void m0_tcp__in_ended(struct m0_tcp_stream *stream, ssize_t nr)
 		m0_tcp__lane_unmask(stream, M0_LOOP_IN);
 		return;
 	}
-	if (stream->tcs_out_rc != 0)
-		nr = stream->tcs_out_rc;
-	m0_tcp__stream_broken(stream, (int)nr);
+	stream->tcs_in_rc = stream->tcs_out_rc != 0 ? stream->tcs_out_rc
+						    : (int)nr;
+	m0_list_del(&stream->tcs_ready);
+	m0_list_add_tail(&stream->tcs_io->tci_ended, &stream->tcs_ready);
+	if (stream->tcs_io->tci_hot == stream)
+		m0_tcp__hot_leave(stream->tcs_io);
 }
 
 /* The stream was read. */

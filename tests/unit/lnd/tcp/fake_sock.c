@@ -245,6 +245,8 @@ static void fake_broken(void *user, int status)
 	assert_int_equal(conn->fc_status, FAKE_OPEN);
 	conn->fc_status = status;
 	++conn->fc_broken_nr;
+	if (conn->fc_other != NULL)
+		conn->fc_other_in = conn->fc_other->fc_in;
 }
 
 static unsigned fake_in_where(void *user, struct iovec *iov, unsigned max,

@@ -33,6 +33,9 @@ struct m0_sock_conn {
 	/** FAKE_OPEN, or how it was broken. */
 	int      fc_status;
 	unsigned fc_broken_nr;
+	/** Another connection, or NULL, and what it had taken by then. */
+	struct m0_sock_conn *fc_other;
+	size_t               fc_other_in;
 	/** Bytes that came, and how: straight, and copied. */
 	size_t fc_in;
 	size_t fc_direct;

@@ -50,6 +50,35 @@ static void stream_end_of_peer_is_status_0(void **state)
 	fake_free(ours);
 }
 
+/* A peer ends both its streams. What it sent by the second is read before the end of
+ * the first is reported. */
+static void stream_end_waits_for_the_other_streams(void **state)
+{
+	struct m0_sock_conn *ours[2];
+	struct m0_sock_conn *theirs[2];
+	int                  i;
+
+	(void)state;
+	fake_open("127.0.0.1", NULL);
+	for (i = 0; i < 2; ++i)
+		ours[i] = fake_pair(&theirs[i]);
+	theirs[0]->fc_other = theirs[1];
+	/* The stream that was read last is tried first. */
+	fake_send(ours[0], 5000);
+	fake_until(theirs[0]->fc_in == 5000);
+	(void)fake_step();
+	fake_send(ours[1], 5000);
+	m0_reactor_flush(fake.fs_reactor);
+	for (i = 0; i < 2; ++i)
+		fake_end(ours[i]);
+	fake_until(theirs[0]->fc_status != FAKE_OPEN &&
+		   theirs[1]->fc_status != FAKE_OPEN);
+	assert_int_equal(theirs[0]->fc_other_in, 5000);
+	fake_close();
+	for (i = 0; i < 2; ++i)
+		fake_free(ours[i]);
+}
+
 /* Returns true if the system keeps anything of a connection between two ports. Whether
  * one can be bound would also depend on other processes. */
 static bool is_kept(uint16_t left, uint16_t right)
@@ -286,6 +315,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(stream_reset_by_peer_is_told_once),
 		cmocka_unit_test(stream_end_of_peer_is_status_0),
+		cmocka_unit_test(stream_end_waits_for_the_other_streams),
 		cmocka_unit_test(stream_end_of_ours_is_orderly),
 		cmocka_unit_test(stream_end_awaits_peer_that_sends),
 		cmocka_unit_test(stream_failed_write_reads_rest_first),
