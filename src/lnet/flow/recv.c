@@ -247,15 +247,14 @@ static enum m0_lnet_match request_match(const struct coming *in,
 
 /*
  * Returns true if an entry for the request may be on its way to the engine: the
- * sender may know that the entry was attached before the engine does. Messages
- * of this node to itself come behind the entries, in the same queue.
+ * sender may know that the entry was attached before the engine does. So may another
+ * process of this node.
  */
 static bool is_behind(const struct coming *in)
 {
 	struct m0_lnet_engine *eng = in->cmi_eng;
 
-	return in->cmi_ni != eng->le_lo &&
-	       in->cmi_hdr.lhd_portal != M0_LNET_PORTAL_RESERVED &&
+	return in->cmi_hdr.lhd_portal != M0_LNET_PORTAL_RESERVED &&
 	       eng->le_cfg.lec_owner_ops->ho_is_behind(
 		       eng->le_cfg.lec_owner,
 		       &in->cmi_rx->lr_words[M0_LNET__RX_MARK]);

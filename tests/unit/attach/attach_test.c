@@ -20,6 +20,7 @@
 
 enum {
 	KILLS_NR = 100,
+	ENTRIES_NR = 300,
 	MDS_NR = 20
 };
 
@@ -44,12 +45,6 @@ static void messages_move(void **state)
 	attached(&from);
 	attached(&to);
 	assert_true(fix_entry(&to, 3, 7, 4096));
-	/* Its entry is there once a control request would be answered; a PUT that comes
-	 * too early is dropped, so this one is sent when the server has the MD. */
-	do {
-		assert_int_equal(m0_attach_server_info(&fix.fx_server, info, 4),
-				 2);
-	} while (info[0].ain_mds_nr + info[1].ain_mds_nr == 0);
 	memset(from.fp_region, 'x', 64);
 	assert_true(fix_move(&from, 50, 7, 0));
 	assert_true(fix_get(&from, &rep));
@@ -69,6 +64,35 @@ static void messages_move(void **state)
 		assert_true(info[i].ain_ops_nr >= 3);
 		assert_true(info[i].ain_events_nr >= 3);
 		assert_false(info[i].ain_is_ending);
+	}
+	fix_detach(&from);
+	fix_detach(&to);
+	fix_all_gone();
+}
+
+/* An entry of a process counts for a message that another one sends afterwards. */
+static void entry_counts_for_another_process(void **state)
+{
+	struct fix_proc         from;
+	struct fix_proc         to;
+	struct m0_shared_report rep;
+	uint32_t                i;
+
+	(void)state;
+	/* The node looks at what the first one has put, and then at the other. */
+	attached(&to);
+	attached(&from);
+	for (i = 0; i < ENTRIES_NR; ++i) {
+		assert_true(fix_entry(&to, i, i, 0));
+		assert_true(fix_move(&from, i, i, 0));
+		assert_true(fix_get(&from, &rep));
+		/* A message that is dropped has been sent, too. */
+		if (!fix_get(&to, &rep) ||
+		    rep.shp_kind != M0_SHARED_EV_INCOMING)
+			fail_msg("message %u does not arrive", i);
+		assert_true(fix_get(&to, &rep));
+		m0_shared_unclaim(&from.fp_att.att_side, 3);
+		m0_shared_unclaim(&to.fp_att.att_side, 2);
 	}
 	fix_detach(&from);
 	fix_detach(&to);
@@ -695,6 +719,7 @@ int main(void)
 	cmocka_unit_test_setup_teardown(name, fix_setup, fix_teardown)
 	const struct CMUnitTest cases[] = {
 		CASE(messages_move),
+		CASE(entry_counts_for_another_process),
 		CASE(sizes_are_granted),
 		CASE(memory_that_can_shrink_is_refused),
 		CASE(regions_are_bounded),
