@@ -470,6 +470,11 @@ static void ring_events(void)
 			entry.sup_event.sev_unlinked = 1;
 		} else if (kind == M0_SHARED_RESULT) {
 			entry.sup_result.srt_opcode = M0_SHARED_EQ_ADD;
+		} else if (kind == M0_SHARED_COPY) {
+			entry.sup_copy.scp_pid = 1;
+			entry.sup_copy.scp_pieces_nr = 1;
+			entry.sup_copy.scp_pieces[0] =
+				(struct m0_shared_piece){ 1, 0, 1, 1 };
 		}
 		(void)snprintf(name, sizeof name, "event-%u", kind);
 		ring_put(name, false, &entry, 1, sizeof entry);

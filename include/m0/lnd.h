@@ -342,7 +342,8 @@ struct m0_lnd_ni_info {
 	uint64_t ldi_near_nr;
 	uint64_t ldi_fell_back_nr;
 	/** Bytes received from nodes of this host: through shared memory, and copied
-	 * from where the sender had them. */
+	 * from where the sender had them. Of 0@lo: copied by attached processes;
+	 * ldi_fell_back_nr are those that they have tried in vain. */
 	uint64_t ldi_ring_bytes;
 	uint64_t ldi_offer_bytes;
 	/** Copied from a region of that node which this process has mapped. */

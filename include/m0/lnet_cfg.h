@@ -249,7 +249,9 @@ struct m0_lnet_cfg {
 	 * both are in one network namespace. Buffers of memory that the library
 	 * allocates (m0_alloc_aligned() of a page or more, pools) after the node was
 	 * opened are copied once, without a system call: such nodes can read all
-	 * memory of this kind, and a child process shares it. false.
+	 * memory of this kind, and a child process shares it. In an attached process
+	 * (lc_attach): processes of the same daemon with this set copy large payloads
+	 * from each other's memory. false.
 	 */
 	bool lc_same_host;
 	/**

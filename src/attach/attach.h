@@ -8,6 +8,7 @@
 
 #include "attach/proto.h"
 #include "m0/sync.h"
+#include "ring/shared_entry.h"
 
 #define M0_ATTACH_PATH "/run/colibri/attach.sock"
 
@@ -28,6 +29,11 @@ struct m0_attach {
 	int att_bell;
 	/** Written to end a wait of this process. */
 	int att_rouse;
+	/** Processes of the daemon copy from each other's memory, this one, too. Set by the
+	 * owner before it gives regions. */
+	bool att_copies;
+	/** Tells that a process that has this number is this one. */
+	uint64_t att_cookie[2];
 	/** Guards requests on the socket. */
 	struct m0_mutex att_lock;
 };
@@ -88,15 +94,29 @@ int m0_attach_reason(struct m0_attach *att, char why[M0_ATTACH_WHY_BYTES]);
 /**
  * Hands memory over to the server; M0_SHARED_REGION_ADD with the same number and at most
  * `bytes` may follow. Any thread; waits for the server.
+ * @param addr  of the memory in this process; with att_copies others may copy from it.
  * @param fd  of memory as m0_os_shm_open() makes it; may be closed afterwards.
  * @retval -EINVAL  the memory could shrink, or is less than `bytes`, ...
  * @retval -EEXIST  the number is in use.
  * @retval -EDQUOT  too many bytes.
  * @retval -EPIPE, -ETIMEDOUT
  */
-int m0_attach_region_give(struct m0_attach *att, uint32_t nr, int fd,
-			  uint64_t bytes, m0_time_t deadline,
+int m0_attach_region_give(struct m0_attach *att, uint32_t nr, const void *addr,
+			  int fd, uint64_t bytes, m0_time_t deadline,
 			  char why[M0_ATTACH_WHY_BYTES]);
+
+/**
+ * May this process copy for the daemon? Only for one that can do no more than the process
+ * itself, or is root's: it names the memory that is read.
+ */
+bool m0_attach_may_copy(const struct m0_attach *att);
+/**
+ * Copies the pieces of a payload to `to`, one place for each.
+ * @retval -EPERM   the daemon is not trusted, or the system does not allow it.
+ * @retval -ESRCH   the process has ended. @retval -EFAULT  it has not so much memory there.
+ */
+int m0_attach_copy(const struct m0_attach      *att,
+		   const struct m0_shared_copy *copy, void *const *to);
 
 /** Lets m0_lnet_open() attach. Each program that has this room does it before main(). */
 void m0_attach__install(void);

@@ -226,6 +226,7 @@ void m0_attach_server_fini(struct m0_attach_server *server)
 	m0_thread_join(&server->asv_thread);
 	m0_thread_fini(&server->asv_thread);
 	m0_serve_tms_fini(&server->asv_tms);
+	m0_serve_copies_fini(&server->asv_copies);
 	server_clear(server);
 }
 
@@ -251,6 +252,8 @@ static void info_fill(struct m0_attach__proc *proc, struct m0_attach_info *ret)
 						 __ATOMIC_RELAXED),
 		.ain_denied_nr =
 			__atomic_load_n(&srv->srv_denied_nr, __ATOMIC_RELAXED),
+		.ain_copied_nr =
+			__atomic_load_n(&srv->srv_copied_nr, __ATOMIC_RELAXED),
 		.ain_is_ending =
 			__atomic_load_n(&srv->srv_ends, __ATOMIC_RELAXED),
 	};

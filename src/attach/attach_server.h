@@ -95,6 +95,8 @@ struct m0_attach_info {
 	uint32_t ain_events_nr;
 	/** Operations that it was kept from, by the policy or the owner of a number. */
 	uint64_t ain_denied_nr;
+	/** Payloads that it has copied from the memory of other processes. */
+	uint64_t ain_copied_nr;
 	bool     ain_is_ending;
 };
 
@@ -105,7 +107,9 @@ struct m0_attach_server {
 	struct m0_attach_policy asv_policy;
 	/** Transfer machines of all processes. The node's thread. */
 	struct m0_serve_tms asv_tms;
-	char                asv_path[M0_ATTACH_PATH_BYTES];
+	/** Copies between them. The node's thread. */
+	struct m0_serve_copies asv_copies;
+	char                   asv_path[M0_ATTACH_PATH_BYTES];
 	/** The socket at the path is this server's while it has these numbers. */
 	uint64_t asv_dev;
 	uint64_t asv_ino;

@@ -28,6 +28,8 @@ struct attached {
 	char             atd_path[sizeof((struct m0_lnet_cfg *)0)->lc_attach];
 	struct m0_attach atd_next;
 	m0_time_t        atd_next_until;
+	/** The process wants to copy, and others to copy from it. */
+	bool atd_copies;
 };
 
 static m0_time_t answer_until(void)
@@ -41,12 +43,20 @@ static int share(void *arg, uint32_t nr, void *addr, uint64_t bytes)
 	char             why[M0_ATTACH_WHY_BYTES];
 	int              rc;
 
-	rc = m0_attach_region_give(&atd->atd_att, nr, m0_os_region_fd(addr),
-				   bytes, answer_until(), why);
+	rc = m0_attach_region_give(&atd->atd_att, nr, addr,
+				   m0_os_region_fd(addr), bytes, answer_until(),
+				   why);
 	if (rc == 0)
 		return 0;
 	m0_log(M0_LOG_WARN, "memory for the node's daemon: %s", why);
 	return rc == -EPIPE ? -ESHUTDOWN : rc;
+}
+
+static int copy(void *arg, const struct m0_shared_copy *body, void *const *to)
+{
+	const struct attached *atd = arg;
+
+	return m0_attach_copy(&atd->atd_att, body, to);
 }
 
 static void rouse(void *arg)
@@ -187,6 +197,14 @@ static int again(void *arg, m0_time_t now)
 	return rc;
 }
 
+/* Another daemon is asked about again. */
+static void copies_look(struct attached *atd)
+{
+	struct m0_attach *att = &atd->atd_att;
+
+	att->att_copies = atd->atd_copies && m0_attach_may_copy(att);
+}
+
 static struct m0_shared_side *swap(void **arg)
 {
 	struct attached *atd = *arg;
@@ -194,6 +212,7 @@ static struct m0_shared_side *swap(void **arg)
 	M0_PRE(atd->atd_next_until != 0);
 	m0_attach_swap(&atd->atd_att, &atd->atd_next);
 	atd->atd_next_until = 0;
+	copies_look(atd);
 	/* Descriptors of before have left it as they were closed. */
 	if (atd->atd_epoll >= 0 && epoll_add(atd, 2) != 0)
 		m0_log(M0_LOG_ERROR,
@@ -210,6 +229,7 @@ static void closed(void *arg)
 
 static const struct m0_pump_host pump_host = {
 	.puh_share = share,
+	.puh_copy = copy,
 	.puh_rouse = rouse,
 	.puh_fd = fd_get,
 	.puh_fd_arm = fd_arm,
@@ -218,6 +238,13 @@ static const struct m0_pump_host pump_host = {
 	.puh_swap = swap,
 	.puh_closed = closed,
 };
+
+static void copies_begin(struct attached *atd, const struct m0_lnet_cfg *cfg)
+{
+	atd->atd_copies = cfg->lc_same_host;
+	m0_os_random(atd->atd_att.att_cookie, sizeof atd->atd_att.att_cookie);
+	copies_look(atd);
+}
 
 /* Makes the front of an attachment, which closes that with it. */
 static int front_open(struct m0_lnet **ret, const struct m0_lnet_cfg *cfg,
@@ -253,6 +280,7 @@ static int open_attached(struct m0_lnet **ret, const struct m0_lnet_cfg *cfg,
 				    NULL, answer_until(), text);
 		if (rc == 0) {
 			m0_os_regions_share(M0_OS_SHARE_WRITE);
+			copies_begin(atd, cfg);
 			rc = front_open(ret, cfg, atd);
 			if (rc != 0)
 				(void)snprintf(text, sizeof text,

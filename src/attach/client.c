@@ -434,8 +434,8 @@ static int region_answer(const struct m0_attach *att, uint32_t nr,
 	return word->awd_rc == 0 ? 0 : word_take(word, why);
 }
 
-int m0_attach_region_give(struct m0_attach *att, uint32_t nr, int fd,
-			  uint64_t bytes, m0_time_t deadline,
+int m0_attach_region_give(struct m0_attach *att, uint32_t nr, const void *addr,
+			  int fd, uint64_t bytes, m0_time_t deadline,
 			  char why[M0_ATTACH_WHY_BYTES])
 {
 	struct m0_attach_region region;
@@ -445,6 +445,12 @@ int m0_attach_region_give(struct m0_attach *att, uint32_t nr, int fd,
 	m0_attach__head(&region.aer_head, M0_ATTACH_REGION, sizeof region);
 	region.aer_nr = nr;
 	region.aer_bytes = bytes;
+	if (att->att_copies) {
+		region.aer_home = (uintptr_t)addr;
+		region.aer_cookie_at = (uintptr_t)att->att_cookie;
+		memcpy(region.aer_cookie, att->att_cookie,
+		       sizeof region.aer_cookie);
+	}
 	m0_mutex_lock(&att->att_lock);
 	rc = m0_attach__send(att->att_sock, &region.aer_head, &fd, 1, 0);
 	rc = M0_IN(rc, (0, -EPIPE, -ECONNRESET))

@@ -80,7 +80,10 @@ static void proc_ended(struct m0_serve *serve)
 	m0_loop_rouse(&server->asv_loop);
 }
 
-static const struct m0_serve_ops serve_ops = { .svo_ended = proc_ended };
+static const struct m0_serve_ops serve_ops = {
+	.svo_ended = proc_ended,
+	.svo_home = m0_attach__region_home,
+};
 
 /* ------------------------------------------------------------------- end -- */
 
@@ -272,6 +275,7 @@ static int hello_take(struct m0_attach__proc       *proc,
 	if (rc != 0)
 		return rc;
 	cfg.svg_tms = &proc->apr_server->asv_tms;
+	cfg.svg_copies = &proc->apr_server->asv_copies;
 	cfg.svg_portals = proc->apr_portals;
 	cfg.svg_tmids = proc->apr_tmids;
 	rc = proc_open(proc, &cfg);

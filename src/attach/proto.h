@@ -17,7 +17,7 @@ enum {
 	M0_ATTACH_MAGIC = 0x7461306d,
 	/** Raised whenever a size, a field or its meaning changes; the head and struct
 	 * m0_attach_word stay as they are in all versions. */
-	M0_ATTACH_VERSION = 1,
+	M0_ATTACH_VERSION = 2,
 	M0_ATTACH_WHY_BYTES = 232,
 	/** Longest message. */
 	M0_ATTACH_BYTES_MAX = 256,
@@ -73,7 +73,11 @@ struct m0_attach_region {
 	uint32_t aer_nr;
 	uint32_t aer_reserved;
 	uint64_t aer_bytes;
-	uint8_t  aer_reserved_rest[32];
+	/** Its address in the client, and a cookie of the client with its address; 0: other
+	 * processes do not copy from it, nor this one to it. */
+	uint64_t aer_home;
+	uint64_t aer_cookie_at;
+	uint64_t aer_cookie[2];
 };
 
 /** REFUSE, REGION_DONE, ENDED. */

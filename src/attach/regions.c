@@ -8,6 +8,9 @@
 
 #include "attach/server_internal.h"
 
+/** Addresses of a process are lower. */
+#define HOME_MAX (UINT64_C(1) << 62)
+
 static uint32_t maps_max(const struct m0_attach__proc *proc)
 {
 	return proc->apr_serve.srv_cfg.svg_shared.shc_regions_max;
@@ -27,6 +30,11 @@ static int region_check(const struct m0_attach__proc  *proc,
 		return m0_attach__why(why, -EINVAL,
 				      "region %u: 1 to %u is accepted",
 				      region->aer_nr, maps_max(proc));
+	if (region->aer_home > HOME_MAX || region->aer_cookie_at > HOME_MAX)
+		return m0_attach__why(why, -EINVAL,
+				      "region %u: no process has such an "
+				      "address",
+				      region->aer_nr);
 	if (proc->apr_maps[region->aer_nr - 1] != NULL)
 		return m0_attach__why(why, -EEXIST, "region %u is in use",
 				      region->aer_nr);
@@ -72,6 +80,9 @@ int m0_attach__region_take(struct m0_attach__proc        *proc,
 		return rc;
 	}
 	map->amp_bytes = region->aer_bytes;
+	map->amp_home = region->aer_home;
+	map->amp_cookie_at = region->aer_cookie_at;
+	memcpy(map->amp_cookie, region->aer_cookie, sizeof map->amp_cookie);
 	m0_mutex_lock(&proc->apr_lock);
 	proc->apr_maps[region->aer_nr - 1] = map;
 	proc->apr_maps_bytes += map->amp_bytes;
@@ -114,6 +125,30 @@ int m0_attach__region_map(void *host, uint32_t nr, uint64_t bytes, void **ret)
 	if (bytes == 0)
 		m0_loop_rouse(&proc->apr_server->asv_loop);
 	return rc;
+}
+
+bool m0_attach__region_home(struct m0_serve *srv, uint32_t nr,
+			    struct m0_serve_home *ret)
+{
+	struct m0_attach__proc      *proc = srv->srv_owner;
+	const struct m0_attach__map *map;
+	bool                         has;
+
+	M0_PRE(nr >= 1 && nr <= maps_max(proc));
+	m0_mutex_lock(&proc->apr_lock);
+	map = proc->apr_maps[nr - 1];
+	has = map != NULL && map->amp_home != 0 && proc->apr_creds.scr_pid != 0;
+	if (has) {
+		*ret = (struct m0_serve_home){
+			.vhm_pid = proc->apr_creds.scr_pid,
+			.vhm_addr = map->amp_home,
+			.vhm_cookie_at = map->amp_cookie_at,
+		};
+		memcpy(ret->vhm_cookie, map->amp_cookie,
+		       sizeof ret->vhm_cookie);
+	}
+	m0_mutex_unlock(&proc->apr_lock);
+	return has;
 }
 
 void m0_attach__regions_sweep(struct m0_attach__proc *proc)

@@ -16,8 +16,12 @@ enum m0_attach__state {
 
 /** Memory of a process, mapped. */
 struct m0_attach__map {
-	void                  *amp_addr;
-	uint64_t               amp_bytes;
+	void    *amp_addr;
+	uint64_t amp_bytes;
+	/** As REGION has them; 0: nobody copies from it, or to it. */
+	uint64_t               amp_home;
+	uint64_t               amp_cookie_at;
+	uint64_t               amp_cookie[2];
 	struct m0_attach__map *amp_next;
 };
 
@@ -87,6 +91,9 @@ int m0_attach__region_take(struct m0_attach__proc        *proc,
 			   char why[M0_ATTACH_WHY_BYTES]);
 /** shh_map. */
 int m0_attach__region_map(void *host, uint32_t nr, uint64_t bytes, void **ret);
+/** svo_home. */
+bool m0_attach__region_home(struct m0_serve *srv, uint32_t nr,
+			    struct m0_serve_home *ret);
 /** Unmaps memory that was dropped. */
 void m0_attach__regions_sweep(struct m0_attach__proc *proc);
 /** Unmaps all. */

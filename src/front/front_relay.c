@@ -12,6 +12,32 @@ uint32_t m0_front_nids_version(const struct m0_lnet *lnet)
 	return __atomic_load_n(&lnet->fro_nids.fns_version, __ATOMIC_RELAXED);
 }
 
+void m0_front_copier_set(struct m0_lnet *lnet, struct m0_copier *copier)
+{
+	M0_PRE(m0_front__is_inside(lnet));
+	lnet->fro_node->nod_copier = copier;
+}
+
+void m0_front_copied(struct m0_lnet *lnet)
+{
+	M0_PRE(m0_front__is_inside(lnet));
+	lnet->fro_node->nod_again = true;
+}
+
+bool m0_front_eq_accept(const struct m0_lnet_eq *eq)
+{
+	struct m0_ring_eq *record =
+		m0_front__eq_record(eq->eq_lnet, eq->eq_number - 1);
+
+	M0_PRE(record->req_is_bounded);
+	M0_PRE_EX(m0_front__is_inside(eq->eq_lnet));
+	if (record->req_accepted_nr - record->req_taken_nr >= record->req_max)
+		return false;
+	__atomic_store_n(&record->req_accepted_nr, record->req_accepted_nr + 1,
+			 __ATOMIC_RELAXED);
+	return true;
+}
+
 void m0_front_relay_end(struct m0_lnet *lnet, struct m0_front_relay *relay)
 {
 	M0_PRE(relay->frl_ops == NULL);

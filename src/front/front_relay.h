@@ -8,6 +8,7 @@
 
 #include "ring/ring.h"
 
+struct m0_copier;
 struct m0_front_control;
 
 /** A request, until its answer was given to the last piece. All zeroes: none. */
@@ -51,6 +52,16 @@ int m0_front_relay_probe(struct m0_lnet *lnet, struct m0_front_relay *relay,
 bool m0_front_relay_cancel(struct m0_lnet *lnet, struct m0_front_relay *relay);
 /** Number of changes of the NIDs of the node that the front knows of. */
 uint32_t m0_front_nids_version(const struct m0_lnet *lnet);
+/** Sets who copies payloads between processes that are attached, or NULL. On the node's
+ * thread. */
+void m0_front_copier_set(struct m0_lnet *lnet, struct m0_copier *copier);
+/** A copy has ended: the node looks at its drivers once more. On the node's thread. */
+void m0_front_copied(struct m0_lnet *lnet);
+/**
+ * Counts one more incoming message for a bounded queue, if it has room: an entry of
+ * another kind takes the place of one. On the node's thread.
+ */
+bool m0_front_eq_accept(const struct m0_lnet_eq *eq);
 /** Gives up what is left of an answer. Pre: no probe is under way. */
 void m0_front_relay_end(struct m0_lnet *lnet, struct m0_front_relay *relay);
 

@@ -14,7 +14,7 @@
 #define M0_SRC_FRONT_PUMP_H
 
 #include "m0/lnet_run.h"
-#include "ring/shared.h"
+#include "ring/shared_entry.h"
 
 /** Functions that the pump needs besides struct m0_shared_host, whose shh_wait() also
  * ends by puh_rouse(). */
@@ -29,6 +29,13 @@ struct m0_pump_host {
 	/** The server does not have region `nr` any more, or has never mapped it; NULL:
 	 * does nothing. Any thread. */
 	void (*puh_unshare)(void *arg, uint32_t nr);
+	/**
+	 * Copies the pieces of a payload from another process to `to`, one place for each.
+	 * A lock is held. In a step; NULL: the server is to copy.
+	 * @return 0 or a negative errno
+	 */
+	int (*puh_copy)(void *arg, const struct m0_shared_copy *copy,
+			void *const *to);
 	/** Makes the present or the next shh_wait() of this process end; NULL: the
 	 * front has one thread. Any thread. */
 	void (*puh_rouse)(void *arg);

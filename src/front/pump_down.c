@@ -387,6 +387,14 @@ static int reset_do(struct m0_pump *pump, const struct m0_ring_entry *entry)
 	return rc;
 }
 
+int m0_pump__copied_send(struct m0_pump *pump, uint32_t nr, uint32_t nr_gen,
+			 uint32_t copy_errno)
+{
+	req_set(pump, M0_SHARED_COPY_DONE, nr, nr_gen);
+	pump->pmp_req.srq_number = copy_errno;
+	return request_send(pump);
+}
+
 static int close_do(struct m0_pump *pump, const struct m0_ring_entry *entry)
 {
 	(void)entry;
@@ -440,6 +448,7 @@ void m0_pump__region_do(struct m0_pump *pump, bool is_add, uint32_t nr,
 	int rc;
 
 	M0_PRE(nr > 0 && nr <= pump->pmp_side->shs_cfg.shc_regions_max);
+	pump->pmp_regions[nr - 1].prg_is_there = false;
 	req_set(pump, is_add ? M0_SHARED_REGION_ADD : M0_SHARED_REGION_DEL, nr,
 		pump->pmp_regions[nr - 1].prg_gen);
 	pump->pmp_req.srq_number = bytes;
@@ -514,11 +523,14 @@ bool m0_pump__down(struct m0_pump *pump)
 	uint32_t           from = down->rie_taken_nr;
 	uint32_t           end;
 	uint32_t           nr;
+	bool               any = false;
 
 	M0_PRE_EX(m0_mutex_is_locked(&pump->pmp_lock));
 	if (m0_front__is_posted(lnet))
 		m0_front__bell_clear(lnet);
 	pump->pmp_waits_room = false;
+	if (pump->pmp_copy.pcp_nr > 0)
+		any = m0_pump__copies_answer(pump);
 	end = m0_ring_put_nr(down);
 	for (nr = from; nr != end; ++nr) {
 		struct m0_ring_entry entry = *m0_ring_at(down, nr);
@@ -536,5 +548,5 @@ bool m0_pump__down(struct m0_pump *pump)
 		m0_front__refill(lnet);
 	if (m0_pump__is_open(pump))
 		m0_shared_bell(pump->pmp_side);
-	return nr != from;
+	return any || nr != from;
 }

@@ -28,6 +28,7 @@ void m0_pump__end(struct m0_pump *pump)
 	M0_PRE(m0_pump__is_open(pump));
 	__atomic_store_n(&pump->pmp_state, M0_PUMP_ENDED, __ATOMIC_RELEASE);
 	pump->pmp_has_ends = true;
+	m0_pump__copies_end(pump);
 	again_begin(pump);
 	m0_mutex_lock(&lnet->fro_lock);
 	lnet->fro_shut = true;

@@ -73,6 +73,25 @@ struct m0_pump_region {
 	/** Under fro_lock. NULL: the number is free. */
 	void    *prg_mem;
 	uint32_t prg_gen;
+	/** Its memory; set before the server is asked to map it. */
+	void    *prg_addr;
+	uint64_t prg_bytes;
+	/** The server has it. Under pmp_lock. */
+	bool prg_is_there;
+};
+
+/** An answer to COPY that is to be put. */
+struct m0_pump_copied {
+	uint32_t pcd_nr;
+	uint32_t pcd_gen;
+	uint32_t pcd_errno;
+};
+
+struct m0_pump_copy {
+	/** Bytes that were copied in this turn. */
+	uint64_t              pcp_bytes;
+	unsigned              pcp_nr;
+	struct m0_pump_copied pcp_done[M0_SHARED_COPIES_MAX];
 };
 
 enum m0_pump_state {
@@ -173,6 +192,7 @@ struct m0_pump {
 	bool                *pmp_lazy;
 	struct m0_pump_again pmp_again;
 	struct m0_pump_nids  pmp_nids;
+	struct m0_pump_copy  pmp_copy;
 	/** The first free record of an incoming message, plus 1. */
 	uint32_t                 pmp_free;
 	struct m0_shared_request pmp_req;
@@ -186,6 +206,10 @@ bool m0_pump__down(struct m0_pump *pump);
 /** fao_region_do. */
 void m0_pump__region_do(struct m0_pump *pump, bool is_add, uint32_t nr,
 			uint64_t bytes);
+
+/** Puts the answer to COPY. @retval -EAGAIN */
+int m0_pump__copied_send(struct m0_pump *pump, uint32_t nr, uint32_t nr_gen,
+			 uint32_t copy_errno);
 
 /** fao_tm_do, and the answer. */
 void m0_pump__tm_do(struct m0_pump *pump, struct m0_front_tm *tm);
@@ -203,6 +227,15 @@ bool     m0_pump__is_far(const struct m0_pump *pump);
 /** The answer about a region. */
 void m0_pump__region_result(struct m0_pump *pump, uint32_t nr, bool is_add,
 			    int status);
+
+/* -- pump_copy.c ----------------------------------------------------------- */
+
+/** COPY. @return 0, -EPROTO */
+int m0_pump__copy_do(struct m0_pump *pump, const struct m0_shared_report *rep);
+/** Puts answers, as far as there is room. @return true if any. */
+bool m0_pump__copies_answer(struct m0_pump *pump);
+/** The attachment has ended. */
+void m0_pump__copies_end(struct m0_pump *pump);
 
 /* -- pump_tool.c ----------------------------------------------------------- */
 

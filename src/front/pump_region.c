@@ -36,6 +36,8 @@ int m0_pump__region_share(struct m0_pump *pump, uint32_t nr, void *addr,
 			  uint64_t bytes)
 {
 	M0_PRE(nr > 0 && bytes > 0);
+	pump->pmp_regions[nr - 1].prg_addr = addr;
+	pump->pmp_regions[nr - 1].prg_bytes = bytes;
 	return pump->pmp_host->puh_share == NULL
 		       ? 0
 		       : pump->pmp_host->puh_share(pump->pmp_arg, nr, addr,
@@ -60,6 +62,8 @@ void m0_pump__region_result(struct m0_pump *pump, uint32_t nr, bool is_add,
 	int   rc = 0;
 
 	M0_PRE(mem != NULL && status <= 0);
+	if (status != -EEXIST)
+		pump->pmp_regions[nr - 1].prg_is_there = is_add && status == 0;
 	/* Another thread may have asked, too. */
 	if (is_add && status != 0 && status != -EEXIST &&
 	    pump->pmp_again.pag_renews == M0_PUMP_RENEWS_MEMORY)

@@ -6,6 +6,11 @@
  */
 #include "front/pump_internal.h"
 
+enum {
+	/** Bytes that are copied for the server before it is the turn of others. */
+	COPY_BYTES_MAX = 1 << 20
+};
+
 /* ------------------------------------------------------------- PUT and GET -- */
 
 /* The operation of a report; NULL: there is none. */
@@ -357,6 +362,7 @@ static int (*const does[M0_SHARED_KINDS_NR])(
 	[M0_SHARED_PASSED] = passed_do,
 	[M0_SHARED_ANSWER] = answer_do,
 	[M0_SHARED_RESULT] = result_do,
+	[M0_SHARED_COPY] = m0_pump__copy_do,
 };
 
 bool m0_pump__up(struct m0_pump *pump)
@@ -367,7 +373,9 @@ bool m0_pump__up(struct m0_pump *pump)
 	int                     rc = 0;
 
 	M0_PRE(m0_pump__is_open(pump));
-	while (m0_ring_has_room(&pump->pmp_up)) {
+	pump->pmp_copy.pcp_bytes = 0;
+	while (m0_ring_has_room(&pump->pmp_up) &&
+	       pump->pmp_copy.pcp_bytes < COPY_BYTES_MAX) {
 		rc = m0_shared_report_get(side, &rep, &pump->pmp_why);
 		if (rc > 0)
 			rc = does[rep.shp_kind](pump, &rep);
@@ -376,7 +384,8 @@ bool m0_pump__up(struct m0_pump *pump)
 		if (rc < 0)
 			break;
 		m0_shared_release(side, 1,
-				  rep.shp_kind == M0_SHARED_EV_INCOMING);
+				  rep.shp_kind == M0_SHARED_EV_INCOMING ||
+					  rep.shp_kind == M0_SHARED_COPY);
 		m0_shared_unclaim(side, (uint32_t)rc);
 		any = true;
 	}

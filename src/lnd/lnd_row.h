@@ -5,6 +5,7 @@
 #ifndef M0_SRC_LND_LND_ROW_H
 #define M0_SRC_LND_LND_ROW_H
 
+#include "base/copier.h"
 #include "base/options.h"
 #include "m0/lnd.h"
 #include "m0/lnet_cfg.h"
@@ -16,6 +17,9 @@ struct m0_lnd_env {
 	/** The driver adds its sources to it. It outlives the driver. */
 	struct m0_reactor        *lev_reactor;
 	const struct m0_lnet_cfg *lev_cfg;
+	/** Where the node has its copier, which comes and goes; NULL in that place: it has
+	 * none. It outlives the driver. NULL: there is no such place. */
+	struct m0_copier *const *lev_copier;
 	/** For what the driver draws at random. */
 	uint64_t  lev_seed;
 	m0_time_t lev_now;

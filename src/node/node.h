@@ -98,6 +98,8 @@ struct m0_node {
 	struct m0_node_incoming *nod_free;
 	unsigned                 nod_incoming_nr;
 	unsigned                 nod_share_max;
+	/** Copies payloads between processes that are attached; NULL: nobody does. */
+	struct m0_copier *nod_copier;
 	/** Something happened that needs another look at once. */
 	bool nod_again;
 	/** NIDs of the interfaces that are not stopping, `0@lo` first, and how

@@ -9,6 +9,7 @@ int m0_node__lnd_make(struct m0_node *node, const struct m0_lnd_row *row,
 {
 	struct m0_lnd_env env = { .lev_reactor = node->nod_reactor,
 				  .lev_cfg = node->nod_cfg,
+				  .lev_copier = &node->nod_copier,
 				  .lev_now = node->nod_reactor->rtr_now };
 	struct m0_lnd    *lnd;
 	int               rc;

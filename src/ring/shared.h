@@ -26,7 +26,7 @@
 
 enum {
 	/** Raised whenever a size, an offset, a field or its meaning changes. */
-	M0_SHARED_VERSION = 1,
+	M0_SHARED_VERSION = 2,
 	/** Bytes of an entry of each queue. */
 	M0_SHARED_DOWN_BYTES = 128,
 	M0_SHARED_UP_BYTES = 192,

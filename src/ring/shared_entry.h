@@ -45,6 +45,8 @@ enum m0_shared_opcode {
 	/** Transfer machine numbers of a portal. */
 	M0_SHARED_TM_CLAIM = 21,
 	M0_SHARED_TM_RELEASE = 22,
+	/** Answers COPY. */
+	M0_SHARED_COPY_DONE = 23,
 	M0_SHARED_OPCODES_NR,
 	/** Continuation entries: the MD of ENTRY_ATTACH and BIND_*; segments. */
 	M0_SHARED_MORE_MD = 32,
@@ -63,6 +65,8 @@ enum m0_shared_kind {
 	M0_SHARED_ANSWER = 8,
 	/** The outcome of EQ_*, REGION_*, LIMITS_SET and TM_*. */
 	M0_SHARED_RESULT = 9,
+	/** The client is to copy a payload from another client's memory to its own. */
+	M0_SHARED_COPY = 10,
 	M0_SHARED_KINDS_NR
 };
 
@@ -87,7 +91,10 @@ enum {
 	M0_SHARED_TMID_ANY = 4096,
 	/** Portals that a peer may have, whatever ours are. */
 	M0_SHARED_PORTALS_MIN = 64,
-	M0_SHARED_STATUS_MIN = -4095
+	M0_SHARED_STATUS_MIN = -4095,
+	/** Most copies of a client without an answer, and most pieces of a copy. */
+	M0_SHARED_COPIES_MAX = 32,
+	M0_SHARED_PIECES_MAX = 6
 };
 
 /* -- entries downwards ----------------------------------------------------- */
@@ -177,7 +184,8 @@ struct m0_shared_down {
 		struct m0_shared_eq_add sdn_eq_add;
 		struct m0_shared_limits sdn_limits;
 		struct m0_shared_tm     sdn_tm;
-		/** REGION_ADD: bytes; LAZY: bits; CONTROL: enum m0_ring_verb. */
+		/** REGION_ADD: bytes; LAZY: bits; CONTROL: enum m0_ring_verb; COPY_DONE: 0
+		 * or an errno. */
 		uint64_t sdn_number;
 	};
 };
@@ -213,6 +221,26 @@ struct m0_shared_result {
 	uint64_t srt_value;
 };
 
+/** Bytes that lie in one piece at both ends. */
+struct m0_shared_piece {
+	/** Address in the process that has them. */
+	uint64_t spe_from;
+	/** Their place in a region of the client. */
+	uint64_t spe_offset;
+	uint32_t spe_region;
+	uint32_t spe_bytes;
+};
+
+struct m0_shared_copy {
+	/** The process that has the bytes. */
+	uint32_t scp_pid;
+	uint32_t scp_pieces_nr;
+	/** Address of a cookie in that process, and the cookie. */
+	uint64_t               scp_cookie_at;
+	uint64_t               scp_cookie[2];
+	struct m0_shared_piece scp_pieces[M0_SHARED_PIECES_MAX];
+};
+
 struct m0_shared_up {
 	struct m0_shared_tag sup_tag;
 	union {
@@ -220,6 +248,7 @@ struct m0_shared_up {
 			sup_words[(M0_SHARED_UP_BYTES - 16) / sizeof(uint64_t)];
 		struct m0_shared_event  sup_event;
 		struct m0_shared_result sup_result;
+		struct m0_shared_copy   sup_copy;
 	};
 };
 
@@ -277,8 +306,11 @@ struct m0_shared_report {
 	uint32_t            shp_nr;
 	uint32_t            shp_gen;
 	bool                shp_is_last;
-	/** EV_*: without rev_md_user and rev_op_user, which the client knows. */
-	struct m0_ring_event    shp_event;
+	union {
+		/** EV_*: without rev_md_user and rev_op_user, which the client knows. */
+		struct m0_ring_event  shp_event;
+		struct m0_shared_copy shp_copy;
+	};
 	struct m0_shared_result shp_result;
 };
 
@@ -341,7 +373,8 @@ enum m0_shared__about {
 	M0_SHARED__ABOUT_EQ,
 	M0_SHARED__ABOUT_REGION,
 	M0_SHARED__ABOUT_CONTROL,
-	M0_SHARED__ABOUT_PORTAL
+	M0_SHARED__ABOUT_PORTAL,
+	M0_SHARED__ABOUT_COPY
 };
 
 /** An opcode: its body, what its number counts, and whether that has a

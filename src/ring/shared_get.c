@@ -30,6 +30,8 @@ static uint32_t about_end(const struct m0_shared_cfg *cfg,
 		return cfg->shc_controls_nr;
 	case M0_SHARED__ABOUT_PORTAL:
 		return cfg->shc_portals_nr;
+	case M0_SHARED__ABOUT_COPY:
+		return M0_SHARED_COPIES_MAX;
 	default:
 		return 1;
 	}
@@ -481,6 +483,9 @@ static int number_get(uint64_t number, struct m0_shared_request *req,
 	case M0_SHARED_CONTROL:
 		return m0_shared__range(why, "verb", number, 0,
 					M0_RING_VERBS_NR - 1);
+	case M0_SHARED_COPY_DONE:
+		return m0_shared__range(why, "copy_errno", number, 0,
+					-M0_SHARED_STATUS_MIN);
 	default:
 		return m0_shared__range(why, "region_bytes", number, 1,
 					UINT64_C(1) << 47);

@@ -7,6 +7,8 @@
 
 _Static_assert(sizeof(struct m0_shared_event) == 160, "version 1");
 _Static_assert(sizeof(struct m0_shared_result) == 16, "version 1");
+_Static_assert(sizeof(struct m0_shared_copy) == M0_SHARED_UP_BYTES - 16,
+	       "version 2");
 _Static_assert(sizeof(struct m0_shared_up) == M0_SHARED_UP_BYTES, "version 1");
 
 /* The node's reports keep their numbers. */
@@ -68,6 +70,8 @@ void m0_shared_report_put(const struct m0_shared_side   *side,
 		event_put(&entry->sup_event, &rep->shp_event, rep->shp_is_last);
 	else if (rep->shp_kind == M0_SHARED_RESULT)
 		entry->sup_result = rep->shp_result;
+	else if (rep->shp_kind == M0_SHARED_COPY)
+		entry->sup_copy = rep->shp_copy;
 }
 
 /* -------------------------------------------------------------- decoding -- */
@@ -188,6 +192,55 @@ static int result_get(const struct m0_shared_result *body,
 	return rc;
 }
 
+static int piece_check(const struct m0_shared_cfg   *cfg,
+		       const struct m0_shared_piece *piece,
+		       struct m0_shared_why         *why)
+{
+	int rc = m0_shared__range(why, "piece_region", piece->spe_region, 1,
+				  cfg->shc_regions_max);
+
+	if (rc == 0)
+		rc = m0_shared__range(why, "piece_bytes", piece->spe_bytes, 1,
+				      M0_LNET_MTU);
+	/* Whether the region has the bytes is for the client to look at. */
+	if (rc == 0)
+		rc = m0_shared__range(why, "piece_offset", piece->spe_offset, 0,
+				      UINT64_C(1) << 47);
+	if (rc == 0)
+		rc = m0_shared__range(why, "piece_from", piece->spe_from, 1,
+				      UINT64_MAX - M0_LNET_MTU);
+	return rc;
+}
+
+static int copy_get(const struct m0_shared_cfg  *cfg,
+		    const struct m0_shared_copy *body,
+		    struct m0_shared_report *rep, struct m0_shared_why *why)
+{
+	uint64_t bytes = 0;
+	uint32_t i;
+	int rc = m0_shared__range(why, "copy_pid", body->scp_pid, 1, INT32_MAX);
+
+	if (rc == 0)
+		rc = m0_shared__range(why, "copy_pieces_nr",
+				      body->scp_pieces_nr, 1,
+				      M0_SHARED_PIECES_MAX);
+	for (i = 0; rc == 0 && i < body->scp_pieces_nr; ++i) {
+		rc = piece_check(cfg, &body->scp_pieces[i], why);
+		bytes += body->scp_pieces[i].spe_bytes;
+	}
+	if (rc == 0)
+		rc = m0_shared__range(why, "copy_bytes", bytes, 1, M0_LNET_MTU);
+	if (rc == 0)
+		rc = m0_shared__zero(why, (const uint64_t *)body,
+				     offsetof(struct m0_shared_copy,
+					      scp_pieces) +
+					     body->scp_pieces_nr *
+						     sizeof body->scp_pieces[0],
+				     sizeof *body);
+	rep->shp_copy = *body;
+	return rc;
+}
+
 /* The numbers that a kind of event names. */
 static int tag_check(const struct m0_shared_cfg *cfg,
 		     const struct m0_shared_tag *tag, struct m0_shared_why *why)
@@ -204,6 +257,7 @@ static int tag_check(const struct m0_shared_cfg *cfg,
 		/* A region counts from 1. */
 		[M0_SHARED_RESULT] =
 			max_check(cfg->shc_regions_max + 1, cfg->shc_eqs_max),
+		[M0_SHARED_COPY] = M0_SHARED_COPIES_MAX,
 	};
 	int rc;
 
@@ -224,6 +278,8 @@ static size_t body_bytes(enum m0_shared_kind kind)
 {
 	if (is_event(kind))
 		return sizeof(struct m0_shared_event);
+	if (kind == M0_SHARED_COPY)
+		return sizeof(struct m0_shared_copy);
 	return kind == M0_SHARED_RESULT ? sizeof(struct m0_shared_result) : 0;
 }
 
@@ -254,6 +310,8 @@ int m0_shared_report_get(struct m0_shared_side   *side,
 			event_get(&entry.sup_event, rep);
 	} else if (rc == 0 && rep->shp_kind == M0_SHARED_RESULT) {
 		rc = result_get(&entry.sup_result, rep, why);
+	} else if (rc == 0 && rep->shp_kind == M0_SHARED_COPY) {
+		rc = copy_get(&side->shs_cfg, &entry.sup_copy, rep, why);
 	}
 	return rc == 0 ? 1 : rc;
 }

@@ -16,6 +16,7 @@
 #ifndef M0_SRC_SERVE_SERVE_H
 #define M0_SRC_SERVE_SERVE_H
 
+#include "base/copier.h"
 #include "front/front_relay.h"
 #include "m0/lnet_run.h"
 #include "ring/shared_entry.h"
@@ -55,6 +56,52 @@ struct m0_serve_tms {
 	struct m0_serve_portal vts_portals[M0_SERVE_PORTALS_MAX];
 };
 
+/** Where a process has a region, for processes that copy from it. */
+struct m0_serve_home {
+	uint32_t vhm_pid;
+	uint64_t vhm_addr;
+	/** A cookie of the process, and its address. */
+	uint64_t vhm_cookie_at;
+	uint64_t vhm_cookie[2];
+};
+
+/** A region of a process, as this process has it mapped. */
+struct m0_serve_span {
+	uintptr_t            vsp_addr;
+	uint64_t             vsp_bytes;
+	struct m0_serve     *vsp_serve;
+	uint32_t             vsp_nr;
+	struct m0_serve_home vsp_home;
+};
+
+/** Copies between processes, of all processes of a daemon. The node's thread. */
+struct m0_serve_copies {
+	/** The node's, while there are users. */
+	struct m0_copier vcs_copier;
+	uint32_t         vcs_users_nr;
+	uint32_t         vcs_serial;
+	/** Regions with a home, by address. */
+	struct m0_serve_span *vcs_spans;
+	uint32_t              vcs_nr;
+	uint32_t              vcs_max;
+};
+
+enum m0_serve_copy_state {
+	M0_SERVE_COPY_FREE,
+	M0_SERVE_COPY_AWAY,
+	/** The message has ended; the answer is still to come. */
+	M0_SERVE_COPY_CANCELLED
+};
+
+/** A copy that the process was asked for. */
+struct m0_serve_copy {
+	enum m0_serve_copy_state vcy_state;
+	uint32_t                 vcy_gen;
+	/** The bit in srv_unreadable of the process that has the bytes. */
+	uint64_t             vcy_from_bit;
+	struct m0_copier_job vcy_job;
+};
+
 struct m0_serve_range {
 	uint32_t vrg_first;
 	uint32_t vrg_last;
@@ -83,13 +130,15 @@ struct m0_serve_cfg {
 	m0_time_t svg_spin_ns;
 	/** NULL: it cannot claim numbers of transfer machines. */
 	struct m0_serve_tms *svg_tms;
+	/** NULL: the daemon copies between its processes. */
+	struct m0_serve_copies *svg_copies;
 	/** Portals of its MEs, and those to which it may send. */
 	struct m0_serve_ranges svg_portals;
 	/** Numbers of transfer machines that it may claim, and for which it may have MEs. */
 	struct m0_serve_ranges svg_tmids;
 };
 
-/** The defaults of a process; svg_tms is NULL. */
+/** The defaults of a process; svg_tms and svg_copies are NULL. */
 extern const struct m0_serve_cfg m0_serve_cfg_default;
 
 /** Calls of the server to its owner. */
@@ -97,6 +146,10 @@ struct m0_serve_ops {
 	/** Everything that the process held is released. The node's thread; the owner
 	 * calls m0_serve_fini() later, from another thread. */
 	void (*svo_ended)(struct m0_serve *srv);
+	/** Where the process has region `nr`, which was mapped; false: it does not say. The
+	 * node's thread. NULL: nobody copies. */
+	bool (*svo_home)(struct m0_serve *srv, uint32_t nr,
+			 struct m0_serve_home *ret);
 };
 
 enum m0_serve_state {
@@ -147,7 +200,14 @@ struct m0_serve {
 	uint32_t srv_raw_nr[M0_SERVE_PORTALS_MAX];
 	uint32_t srv_owned_nr[M0_SERVE_PORTALS_MAX];
 	/** Operations that the policy, or the owner of a number, has kept it from. Atomic. */
-	uint64_t            srv_denied_nr;
+	uint64_t srv_denied_nr;
+	/** Copies that it was asked for; one bit for each process from which it could not
+	 * copy. Its number among the users of svg_copies; 0: it is none. */
+	struct m0_serve_copy srv_copies[M0_SHARED_COPIES_MAX];
+	uint64_t             srv_unreadable;
+	uint32_t             srv_serial;
+	/** Copies that it has made. Atomic: written by the node's thread. */
+	uint64_t            srv_copied_nr;
 	enum m0_serve_state srv_state;
 	/** Atomic: the attachment is to end. */
 	bool srv_ends;
@@ -185,5 +245,7 @@ bool m0_serve_ranges_have(const struct m0_serve_ranges *ranges, uint32_t nr);
 
 /** Frees the memory. Nobody claims any more. */
 void m0_serve_tms_fini(struct m0_serve_tms *tms);
+/** Frees the memory. Nobody is served any more. */
+void m0_serve_copies_fini(struct m0_serve_copies *copies);
 
 #endif /* M0_SRC_SERVE_SERVE_H */

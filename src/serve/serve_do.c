@@ -534,14 +534,30 @@ static int control_do(struct m0_serve *srv)
 	return 0;
 }
 
+static int region_add(struct m0_serve *srv)
+{
+	const struct m0_shared_request *req = &srv->srv_req;
+	int rc = m0_shared_region_add(&srv->srv_regions, &srv->srv_side,
+				      req->srq_nr, req->srq_gen,
+				      req->srq_number);
+
+	if (rc == 0)
+		m0_serve__copy_region_add(srv, req->srq_nr);
+	return rc;
+}
+
 static int region_del(struct m0_serve *srv)
 {
 	const struct m0_shared_request *req = &srv->srv_req;
+	int                             rc;
 
 	if (srv->srv_region_users[req->srq_nr - 1] > 0)
 		return -EBUSY;
-	return m0_shared_region_del(&srv->srv_regions, &srv->srv_side,
-				    req->srq_nr, req->srq_gen);
+	rc = m0_shared_region_del(&srv->srv_regions, &srv->srv_side,
+				  req->srq_nr, req->srq_gen);
+	if (rc == 0)
+		m0_serve__copy_region_del(srv, req->srq_nr);
+	return rc;
 }
 
 static int resource_do(struct m0_serve *srv)
@@ -560,9 +576,7 @@ static int resource_do(struct m0_serve *srv)
 		rc = m0_serve__eq_del(srv, req->srq_nr);
 		break;
 	case M0_SHARED_REGION_ADD:
-		rc = m0_shared_region_add(&srv->srv_regions, &srv->srv_side,
-					  req->srq_nr, req->srq_gen,
-					  req->srq_number);
+		rc = region_add(srv);
 		break;
 	case M0_SHARED_REGION_DEL:
 		rc = region_del(srv);
@@ -608,6 +622,7 @@ static int (*const does[M0_SHARED_OPCODES_NR])(struct m0_serve *srv) = {
 	[M0_SHARED_LIMITS_SET] = resource_do,
 	[M0_SHARED_TM_CLAIM] = resource_do,
 	[M0_SHARED_TM_RELEASE] = resource_do,
+	[M0_SHARED_COPY_DONE] = m0_serve__copy_done,
 };
 
 int m0_serve__do(struct m0_serve *srv)

@@ -191,4 +191,18 @@ int m0_serve__tm_release(struct m0_serve *srv, uint32_t portal, uint32_t nr);
 /** Releases all numbers of the process. */
 void m0_serve__tms_end(struct m0_serve *srv);
 
+/* -- serve_copy.c ---------------------------------------------------------- */
+
+/** In the first run: others may copy from the process, and it from them. */
+void m0_serve__copies_begin(struct m0_serve *srv);
+/** A region was added, or is to be unmapped. */
+void m0_serve__copy_region_add(struct m0_serve *srv, uint32_t nr);
+void m0_serve__copy_region_del(struct m0_serve *srv, uint32_t nr);
+/** COPY_DONE. @return 0, or -EPROTO */
+int m0_serve__copy_done(struct m0_serve *srv);
+/** The process copies no more: the daemon does what it was asked for. */
+void m0_serve__copies_cut(struct m0_serve *srv);
+/** Its regions are to be unmapped. */
+void m0_serve__copies_end(struct m0_serve *srv);
+
 #endif /* M0_SRC_SERVE_SERVE_INTERNAL_H */

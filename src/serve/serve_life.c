@@ -56,6 +56,7 @@ static void ending_begin(struct m0_serve *srv)
 	__atomic_store_n(&srv->srv_side.shs_words->shw_state.shl_word,
 			 M0_SHARED_DRAINING, __ATOMIC_RELEASE);
 	m0_serve__unlink_all(srv);
+	m0_serve__copies_cut(srv);
 }
 
 /* Notifies the owner, once, when all that the server held has ended. */
@@ -67,6 +68,7 @@ static void ending_look(struct m0_serve *srv)
 	srv->srv_state = M0_SERVE_ENDED;
 	__atomic_store_n(&srv->srv_side.shs_words->shw_state.shl_word,
 			 M0_SHARED_CLOSED, __ATOMIC_RELEASE);
+	m0_serve__copies_end(srv);
 	srv->srv_side.shs_host->shh_wake(srv->srv_side.shs_host_arg);
 	srv->srv_ops->svo_ended(srv);
 }
@@ -135,6 +137,7 @@ static m0_time_t run(struct m0_lnet_runner *runner, m0_time_t now)
 	struct m0_serve *srv =
 		container_of(runner, struct m0_serve, srv_runner);
 
+	m0_serve__copies_begin(srv);
 	if (srv->srv_state == M0_SERVE_OPEN && ends(srv))
 		ending_begin(srv);
 	if (srv->srv_state == M0_SERVE_OPEN)

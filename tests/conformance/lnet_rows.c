@@ -270,6 +270,23 @@ void lnet_attach_begin(void)
 	nodes_begin(tcp4_addrs, 2, true);
 }
 
+/* --------------------------------------------------------------- direct -- */
+
+/* Machines of one process, which copies its payloads itself. */
+void lnet_direct_begin(void)
+{
+	same_host = true;
+	cf_library_memory = true;
+	nodes_begin(lo_addrs, 1, true);
+}
+
+void lnet_direct_end(void)
+{
+	lnet_end();
+	same_host = false;
+	cf_library_memory = false;
+}
+
 /* ----------------------------------------------------------------- tcp6 -- */
 
 /* An address of this machine besides ::1, one that peers can name. */

@@ -24,6 +24,8 @@ void lnet_lanes_begin(void);
 void lnet_lanes_end(void);
 /** As tcp4, but each node is that of a daemon. */
 void lnet_attach_begin(void);
+void lnet_direct_begin(void);
+void lnet_direct_end(void);
 void lnet_tcp6_begin(void);
 void lnet_tcp6_addr(char *ret, unsigned nr);
 void lnet_tcp6_spelling(char *ret, unsigned nr);

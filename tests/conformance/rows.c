@@ -109,6 +109,15 @@ const struct cf_row cf_rows[] = {
 		CF_LNET_ROW,
 	},
 	{
+		.r_name = "lnet-direct",
+		.r_addr = lnet_lo_addr,
+		.r_spelling = lnet_lo_spelling,
+		.r_begin = lnet_direct_begin,
+		.r_end = lnet_direct_end,
+		.r_turn = lnet_turn,
+		CF_LNET_ROW,
+	},
+	{
 		.r_name = "lnet-tcp6",
 		.r_addr = lnet_tcp6_addr,
 		.r_spelling = lnet_tcp6_spelling,

@@ -4,6 +4,9 @@
  * is copied, in as many steps as it takes, one message at a time. One that the
  * engine cannot place now waits in lob_stalled and is asked about again in each
  * step, so that the messages behind it (answers among them) pass it.
+ *
+ * A payload that the node's copier takes waits in lob_away, and others pass it. If the copier
+ * fails, the message waits in lob_back for its turn to be copied here.
  */
 #include "lnd/lo/lo.h"
 
@@ -11,12 +14,19 @@ enum {
 	/** Limits of one step. */
 	STEP_MSGS_MAX = 64,
 	STEP_STALLED_MAX = 256,
-	STEP_BYTES_MAX = 1 << 20
+	STEP_BYTES_MAX = 1 << 20,
+	/** Time for which a copy that is not wanted any more is waited for, since it may be
+	 * under way. */
+	LEAVE_NS = 500 * 1000 * 1000
 };
 
 /** Flags in ltx_word[0]. */
 enum lo_tx_flags {
-	TX_CANCELLED = 1
+	TX_CANCELLED = 1,
+	/** The copier has ended, and its status is in ltx_word[1]. */
+	TX_COPIED = 2,
+	/** The outcome of the copy is not wanted. */
+	TX_CUT = 4
 };
 
 struct lo {
@@ -26,6 +36,11 @@ struct lo {
 	/** The message being copied; NULL: none. */
 	struct m0_lnd_tx *lob_tx;
 	m0_bcount_t       lob_done_bytes;
+	/** NULL: there is none; else the place of the one that there is at the time. */
+	struct m0_copier *const *lob_copier;
+	/** Begun messages that the copier has, and those that are to be copied here. */
+	struct m0_list lob_away;
+	struct m0_list lob_back;
 	/** Messages that have not ended. */
 	unsigned       lob_txs_nr;
 	struct m0_list lob_nis;
@@ -223,16 +238,91 @@ static m0_bcount_t tx_copy(struct lo *lo, m0_bcount_t max)
 	return nr;
 }
 
-/* Ends the current message. */
-static void tx_finish(struct lo *lo, int status, enum m0_lnd_health health)
+/* Ends a message that has begun. */
+static void tx_finish(struct m0_lnd_tx *tx, int status,
+		      enum m0_lnd_health health)
 {
-	const struct m0_lnd_up_ops *up = ni_of(lo->lob_tx)->ldn_ops;
-	struct m0_lnd_tx           *tx = lo->lob_tx;
-
-	M0_PRE_EX(lo_invariant(lo));
-	lo->lob_tx = NULL;
-	up->lu_rx_done(&tx->ltx_rx, status, health);
+	ni_of(tx)->ldn_ops->lu_rx_done(&tx->ltx_rx, status, health);
 	tx_end(tx, status, health);
+}
+
+/* ---------------------------------------------------------------- copier -- */
+
+static void tx_copied(void *user, int status)
+{
+	struct m0_lnd_tx *tx = user;
+
+	M0_PRE(status <= 0 && (tx->ltx_word[0] & TX_COPIED) == 0);
+	tx->ltx_word[0] |= TX_COPIED;
+	tx->ltx_word[1] = (uint64_t)-status;
+}
+
+/* Gives the payload of the current message to the copier. @return false: it does not take it. */
+static bool tx_away(struct lo *lo)
+{
+	struct m0_lnd_tx    *tx = lo->lob_tx;
+	struct m0_lnd_rx    *rx = &tx->ltx_rx;
+	struct m0_copier    *copier;
+	struct m0_copier_job job;
+	uint64_t             copy;
+
+	copier = lo->lob_copier == NULL ? NULL : *lo->lob_copier;
+	job.cjo_bytes =
+		min64u(tx->ltx_payload.lpy_bytes, rx->lr_payload.lpy_bytes);
+	if (M0_LIKELY(copier == NULL || job.cjo_bytes < copier->cpr_bytes_min ||
+		      rx->lr_cancelled))
+		return false;
+	job.cjo_to = rx->lr_payload.lpy_vec;
+	job.cjo_to_at = rx->lr_payload.lpy_offset;
+	job.cjo_from = tx->ltx_payload.lpy_vec;
+	job.cjo_from_at = tx->ltx_payload.lpy_offset;
+	job.cjo_done = tx_copied;
+	job.cjo_user = tx;
+	copy = copier->cpr_begin(copier, &job);
+	if (copy == 0)
+		return false;
+	tx->ltx_word[1] = copy;
+	/* The engine keeps the memory until the copy has ended. */
+	rx->lr_offered = true;
+	m0_list_add_tail(&lo->lob_away, &tx->ltx_link);
+	lo->lob_tx = NULL;
+	return true;
+}
+
+/* Does anybody not want the message any more? */
+static bool away_is_cut(const struct m0_lnd_tx *tx)
+{
+	return (tx->ltx_word[0] & TX_CANCELLED) != 0 ||
+	       tx->ltx_rx.lr_cancelled || lo_ni_of(ni_of(tx))->loi_stopping;
+}
+
+/* The copier has copied, or has failed. */
+static void away_end(struct lo *lo, struct m0_lnd_tx *tx)
+{
+	struct m0_lnd_ni_info *info = &lo_ni_of(ni_of(tx))->loi_info;
+
+	m0_list_del(&tx->ltx_link);
+	tx->ltx_rx.lr_offered = false;
+	if (tx->ltx_word[1] != 0) {
+		++info->ldi_fell_back_nr;
+		m0_list_add_tail(&lo->lob_back, &tx->ltx_link);
+		return;
+	}
+	info->ldi_offer_bytes += min64u(tx->ltx_payload.lpy_bytes,
+					tx->ltx_rx.lr_payload.lpy_bytes);
+	tx_finish(tx, 0, M0_LND_OK);
+}
+
+/* The time of the copy is over. */
+static void away_abandon(struct lo *lo, struct m0_lnd_tx *tx)
+{
+	bool cut = (tx->ltx_word[0] & TX_CUT) != 0;
+
+	(*lo->lob_copier)->cpr_cancel(*lo->lob_copier, tx->ltx_word[1]);
+	m0_list_del(&tx->ltx_link);
+	tx->ltx_rx.lr_offered = false;
+	tx_finish(tx, cut ? -ECANCELED : -ETIMEDOUT,
+		  cut ? M0_LND_LOCAL_ABORTED : M0_LND_LOCAL_TIMEOUT);
 }
 
 /* ------------------------------------------------------------------ step -- */
@@ -248,17 +338,63 @@ struct lo_step {
 /* Goes on with the current message. @return false: it needs another step. */
 static bool current_step(struct lo *lo, struct lo_step *step)
 {
+	struct m0_lnd_tx *tx = lo->lob_tx;
+
 	M0_PRE_EX(lo_invariant(lo));
-	if (lo_ni_of(ni_of(lo->lob_tx))->loi_stopping) {
+	if (lo_ni_of(ni_of(tx))->loi_stopping) {
 		step->los_called = true;
-		tx_finish(lo, -ECANCELED, M0_LND_LOCAL_ABORTED);
+		lo->lob_tx = NULL;
+		tx_finish(tx, -ECANCELED, M0_LND_LOCAL_ABORTED);
 		return true;
 	}
 	step->los_bytes -= tx_copy(lo, step->los_bytes);
-	if (lo->lob_done_bytes < lo->lob_tx->ltx_payload.lpy_bytes)
+	if (lo->lob_done_bytes < tx->ltx_payload.lpy_bytes)
 		return false;
 	step->los_called = true;
-	tx_finish(lo, 0, M0_LND_OK);
+	lo->lob_tx = NULL;
+	tx_finish(tx, 0, M0_LND_OK);
+	return true;
+}
+
+/* Looks after messages that the copier has. */
+static void away_step(struct lo *lo, struct lo_step *step)
+{
+	struct m0_lnd_tx *tx;
+	struct m0_lnd_tx *next;
+
+	m0_list_for_each_entry_safe(&lo->lob_away, tx, next, struct m0_lnd_tx,
+				    ltx_link) {
+		if (away_is_cut(tx) && (tx->ltx_word[0] & TX_CUT) == 0) {
+			tx->ltx_word[0] |= TX_CUT;
+			tx->ltx_deadline =
+				min64u(tx->ltx_deadline,
+				       m0_time_add(step->los_now, LEAVE_NS));
+		}
+		if ((tx->ltx_word[0] & TX_COPIED) != 0)
+			away_end(lo, tx);
+		else if (tx->ltx_deadline <= step->los_now)
+			away_abandon(lo, tx);
+		else {
+			step->los_next =
+				min64u(step->los_next, tx->ltx_deadline);
+			continue;
+		}
+		step->los_called = true;
+	}
+}
+
+/* Copies what the copier has failed to copy. @return false: another step is needed. */
+static bool back_step(struct lo *lo, struct lo_step *step)
+{
+	struct m0_list_link *link;
+
+	while ((link = m0_list_first(&lo->lob_back)) != NULL) {
+		m0_list_del(link);
+		lo->lob_tx = tx_of(link);
+		lo->lob_done_bytes = 0;
+		if (!current_step(lo, step))
+			return false;
+	}
 	return true;
 }
 
@@ -279,7 +415,10 @@ static bool tx_step(struct lo *lo, struct m0_lnd_tx *tx, struct lo_step *step)
 	}
 	switch (tx_begin(lo, tx)) {
 	case BEGUN:
-		return current_step(lo, step);
+		if (!tx_away(lo))
+			return current_step(lo, step);
+		step->los_next = min64u(step->los_next, tx->ltx_deadline);
+		return true;
 	case STALLED:
 		step->los_next = min64u(step->los_next, tx->ltx_deadline);
 		return true;
@@ -370,13 +509,16 @@ static m0_time_t lo_step(struct m0_lnd *lnd, m0_time_t now)
 
 	if (M0_LIKELY(lo->lob_txs_nr == 0 && lo->lob_stopping_nr == 0))
 		return M0_TIME_NEVER;
+	if (!m0_list_is_empty(&lo->lob_away))
+		away_step(lo, &step);
 	if (lo->lob_tx != NULL)
 		go_on = current_step(lo, &step);
-	go_on = go_on && stalled_step(lo, &step);
+	go_on = go_on && back_step(lo, &step) && stalled_step(lo, &step);
 	if (go_on)
 		(void)queue_step(lo, &lo->lob_fresh, STEP_MSGS_MAX, &step);
 	nis_finish(lo, &step);
 	if (step.los_called || lo->lob_tx != NULL ||
+	    !m0_list_is_empty(&lo->lob_back) ||
 	    !m0_list_is_empty(&lo->lob_fresh))
 		return M0_TIME_IMMEDIATELY;
 	return step.los_next;
@@ -387,6 +529,8 @@ static void lo_fini(struct m0_lnd *lnd)
 	struct lo *lo = lo_of(lnd);
 
 	M0_PRE(lo->lob_tx == NULL);
+	m0_list_fini(&lo->lob_away);
+	m0_list_fini(&lo->lob_back);
 	m0_list_fini(&lo->lob_fresh);
 	m0_list_fini(&lo->lob_stalled);
 	m0_list_fini(&lo->lob_nis);
@@ -404,7 +548,7 @@ static const struct m0_lnd_ops lo_ops = { .ldo_name = "lo",
 					  .ldo_ni_info = lo_ni_info,
 					  .ldo_fini = lo_fini };
 
-int m0_lo_create(struct m0_lnd **ret)
+int m0_lo_create(struct m0_lnd **ret, struct m0_copier *const *copier)
 {
 	struct lo *lo;
 
@@ -412,6 +556,9 @@ int m0_lo_create(struct m0_lnd **ret)
 	if (lo == NULL)
 		return -ENOMEM;
 	lo->lob_lnd.ld_ops = &lo_ops;
+	lo->lob_copier = copier;
+	m0_list_init(&lo->lob_away);
+	m0_list_init(&lo->lob_back);
 	m0_list_init(&lo->lob_fresh);
 	m0_list_init(&lo->lob_stalled);
 	m0_list_init(&lo->lob_nis);
@@ -422,9 +569,8 @@ int m0_lo_create(struct m0_lnd **ret)
 static int lo_row_create(struct m0_lnd **ret, const struct m0_lnd_env *env,
 			 char *why)
 {
-	(void)env;
 	(void)why;
-	return m0_lo_create(ret);
+	return m0_lo_create(ret, env->lev_copier);
 }
 
 const struct m0_lnd_row m0_lo_row = { .lrw_name = "lo",

@@ -8,8 +8,8 @@
 
 #include "lnd/lnd_row.h"
 
-/** @retval -ENOMEM */
-int m0_lo_create(struct m0_lnd **ret);
+/** @param copier  as lev_copier. @retval -ENOMEM */
+int m0_lo_create(struct m0_lnd **ret, struct m0_copier *const *copier);
 
 extern const struct m0_lnd_row m0_lo_row;
 

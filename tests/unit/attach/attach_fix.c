@@ -5,6 +5,8 @@
 
 #include "m0/lnet.h"
 
+#include "os/os.h"
+
 #include "attach_fix.h"
 
 struct fix fix;
@@ -183,7 +185,8 @@ bool fix_get(struct fix_proc *proc, struct m0_shared_report *rep)
 	}
 	if (rc > 0)
 		m0_shared_release(side, 1,
-				  rep->shp_kind == M0_SHARED_EV_INCOMING);
+				  rep->shp_kind == M0_SHARED_EV_INCOMING ||
+					  rep->shp_kind == M0_SHARED_COPY);
 	return rc > 0;
 }
 
@@ -231,8 +234,11 @@ int fix_attach(struct fix_proc *proc)
 					    (void **)&proc->fp_region);
 	if (proc->fp_region_fd < 0)
 		return proc->fp_region_fd;
-	rc = m0_attach_region_give(&proc->fp_att, 1, proc->fp_region_fd,
-				   FIX_REGION_BYTES, fix_soon(), proc->fp_why);
+	proc->fp_att.att_copies = fix.fx_copies;
+	m0_os_random(proc->fp_att.att_cookie, sizeof proc->fp_att.att_cookie);
+	rc = m0_attach_region_give(&proc->fp_att, 1, proc->fp_region,
+				   proc->fp_region_fd, FIX_REGION_BYTES,
+				   fix_soon(), proc->fp_why);
 	if (rc == 0)
 		rc = eq_add(proc);
 	return rc == 0 ? region_add(proc) : rc;
@@ -251,14 +257,16 @@ void fix_detach(struct fix_proc *proc)
 static void md_fill(struct fix_proc *proc, struct m0_shared_request *req,
 		    struct m0_ring_seg *seg, uint64_t at, unsigned options)
 {
+	uint32_t bytes = fix.fx_bytes == 0 ? 64 : fix.fx_bytes;
+
 	*seg = (struct m0_ring_seg){ .rsg_region = 1,
 				     .rsg_offset = at,
-				     .rsg_bytes = 64 };
+				     .rsg_bytes = bytes };
 	req->srq_gen = ++proc->fp_gen;
 	req->srq_md_gen = proc->fp_gen;
 	req->srq_segs = seg;
 	req->srq_md = (struct m0_ring_md){
-		.rmd_length = 64,
+		.rmd_length = bytes,
 		.rmd_threshold = 1,
 		.rmd_options = options,
 		.rmd_eq = 1,

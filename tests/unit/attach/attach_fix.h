@@ -33,6 +33,10 @@ struct fix {
 	char                    fx_why[M0_ATTACH_WHY_BYTES];
 	/** Descriptors of this process when nobody is attached. */
 	unsigned fx_fds_nr;
+	/** Processes copy from each other. */
+	bool fx_copies;
+	/** Bytes of a message; 0: 64. */
+	uint32_t fx_bytes;
 };
 
 extern struct fix fix;
@@ -67,7 +71,7 @@ void fix_detach(struct fix_proc *proc);
 /** @return false: the server is dead, or a second has passed. */
 bool fix_put(struct fix_proc *proc, const struct m0_shared_request *req);
 bool fix_get(struct fix_proc *proc, struct m0_shared_report *rep);
-/** An entry for PUTs of 64 bytes into the region at `at`; a PUT of them. */
+/** An entry for PUTs of fx_bytes into the region at `at`; a PUT of them. */
 bool fix_entry(struct fix_proc *proc, uint32_t nr, uint64_t bits, uint64_t at);
 bool fix_move(struct fix_proc *proc, uint32_t nr, uint64_t bits, uint64_t at);
 /** The cases of attach_hostile.c. */

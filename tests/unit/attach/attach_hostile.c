@@ -87,9 +87,9 @@ static void garbage_is_refused(void **state)
 	hello.ahl_head.ahd_magic ^= 1;
 	hello_refused(&hello, sizeof hello, -EPROTO, "no message");
 	hello_fill(&hello);
-	hello.ahl_head.ahd_version = 2;
+	hello.ahl_head.ahd_version = 1;
 	hello_refused(&hello, sizeof hello, -EPROTONOSUPPORT,
-		      "version 2 of the protocol: 1 is accepted");
+		      "version 1 of the protocol: 2 is accepted");
 	hello_fill(&hello);
 	hello.ahl_head.ahd_type = 0;
 	hello_refused(&hello, sizeof hello, -EPROTO, "type 0");

@@ -135,8 +135,8 @@ static void refused(struct fix_proc *proc, uint32_t nr, int fd, uint64_t bytes,
 	char why[M0_ATTACH_WHY_BYTES];
 
 	assert_true(fd >= 0);
-	assert_int_equal(m0_attach_region_give(&proc->fp_att, nr, fd, bytes,
-					       fix_soon(), why),
+	assert_int_equal(m0_attach_region_give(&proc->fp_att, nr, NULL, fd,
+					       bytes, fix_soon(), why),
 			 rc);
 	if (strstr(why, word) == NULL)
 		fail_msg("'%s' is not in '%s'", word, why);
@@ -215,7 +215,7 @@ static void regions_are_bounded(void **state)
 	assert_true(fix_put(&proc, &add));
 	assert_true(fix_get(&proc, &rep));
 	assert_int_equal(rep.shp_result.srt_status, -EINVAL);
-	assert_int_equal(m0_attach_region_give(&proc.fp_att, 2, fd, 2048,
+	assert_int_equal(m0_attach_region_give(&proc.fp_att, 2, NULL, fd, 2048,
 					       fix_soon(), why),
 			 0);
 	/* More than was handed over. */
@@ -231,7 +231,7 @@ static void regions_are_bounded(void **state)
 	assert_true(fix_put(&proc, &add));
 	assert_true(fix_get(&proc, &rep));
 	assert_int_equal(rep.shp_result.srt_status, 0);
-	assert_int_equal(m0_attach_region_give(&proc.fp_att, 2, fd,
+	assert_int_equal(m0_attach_region_give(&proc.fp_att, 2, NULL, fd,
 					       FIX_REGION_BYTES, fix_soon(),
 					       why),
 			 0);
@@ -691,19 +691,19 @@ static void regions_of_all_are_bounded(void **state)
 	fd = memfd(MFD_ALLOW_SEALING, 2 * FIX_REGION_BYTES, F_SEAL_SHRINK);
 	attached(&first);
 	attached(&other);
-	assert_int_equal(m0_attach_region_give(&first.fp_att, 2, fd,
+	assert_int_equal(m0_attach_region_give(&first.fp_att, 2, NULL, fd,
 					       FIX_REGION_BYTES - 4096,
 					       fix_soon(), why),
 			 0);
 	refused(&other, 2, fd, 4097, -EDQUOT, "all processes together");
-	assert_int_equal(m0_attach_region_give(&other.fp_att, 2, fd, 4096,
+	assert_int_equal(m0_attach_region_give(&other.fp_att, 2, NULL, fd, 4096,
 					       fix_soon(), why),
 			 0);
 	refused(&other, 3, fd, 1, -EDQUOT, "all processes together");
 	fix_detach(&first);
 	for (i = 0; i < 1000 && rc == -EDQUOT; ++i) {
 		m0_time_sleep(m0_time_from_now(0, M0_TIME_ONE_MSEC));
-		rc = m0_attach_region_give(&other.fp_att, 3, fd, 4096,
+		rc = m0_attach_region_give(&other.fp_att, 3, NULL, fd, 4096,
 					   fix_soon(), why);
 	}
 	assert_int_equal(rc, 0);

@@ -175,6 +175,9 @@ static void client_closed(void *arg)
 }
 
 static const struct m0_pump_host pump_host = {
+#ifdef RIG_COPY
+	.puh_copy = RIG_COPY,
+#endif
 	.puh_rouse = process_rouse,
 	.puh_ended = client_ended,
 	.puh_closed = client_closed,

@@ -201,7 +201,7 @@ static void short_entries_arrive(void **state)
 		M0_SHARED_EQ_DEL,     M0_SHARED_REGION_ADD,
 		M0_SHARED_REGION_DEL, M0_SHARED_LIMITS_SET,
 		M0_SHARED_TM_CLAIM,   M0_SHARED_TM_RELEASE,
-		M0_SHARED_ME_ATTACH,
+		M0_SHARED_COPY_DONE,  M0_SHARED_ME_ATTACH,
 	};
 	unsigned i;
 
@@ -210,8 +210,9 @@ static void short_entries_arrive(void **state)
 		req_make(opcodes[i], 0);
 		numbers_make();
 		req_send();
-		if (M0_IN(opcodes[i], (M0_SHARED_LAZY, M0_SHARED_CONTROL,
-				       M0_SHARED_REGION_ADD)))
+		if (M0_IN(opcodes[i],
+			  (M0_SHARED_LAZY, M0_SHARED_CONTROL,
+			   M0_SHARED_REGION_ADD, M0_SHARED_COPY_DONE)))
 			assert_int_equal(got.srq_number, 1);
 	}
 	req_make(M0_SHARED_LIMITS_SET, 0);
@@ -268,11 +269,11 @@ struct lie {
 
 static const struct lie lies[] = {
 	{ M0_SHARED_PUT, 1, 0, TAG(stg_opcode), 99,
-	  "opcode 99: 1 to 22 is accepted" },
+	  "opcode 99: 1 to 23 is accepted" },
 	{ M0_SHARED_PUT, 1, 0, TAG(stg_opcode), 0,
-	  "opcode 0: 1 to 22 is accepted" },
+	  "opcode 0: 1 to 23 is accepted" },
 	{ M0_SHARED_PUT, 1, 0, TAG(stg_opcode), M0_SHARED_MORE_SEGS,
-	  "opcode 33: 1 to 22 is accepted" },
+	  "opcode 33: 1 to 23 is accepted" },
 	{ M0_SHARED_PUT, 1, 0, TAG(stg_more_nr), 1,
 	  "more_nr 1: 0 to 0 is accepted" },
 	{ M0_SHARED_PUT, 1, 0, TAG(stg_nr), 16, "nr 16: 0 to 15 is accepted" },
@@ -319,6 +320,12 @@ static const struct lie lies[] = {
 	  "tm_tmid 4097: 0 to 4096 is accepted" },
 	{ M0_SHARED_TM_RELEASE, 0, 0, BODY(tm, stn_tmid), 4096,
 	  "tm_tmid 4096: 0 to 4095 is accepted" },
+	{ M0_SHARED_COPY_DONE, 0, 0, TAG(stg_nr), 32,
+	  "nr 32: 0 to 31 is accepted" },
+	{ M0_SHARED_COPY_DONE, 0, 0, TAG(stg_gen), 0,
+	  "gen 0: 1 to 4294967295 is accepted" },
+	{ M0_SHARED_COPY_DONE, 0, 0, NUMBER(0, 8), 4096,
+	  "copy_errno 4096: 0 to 4095 is accepted" },
 	{ M0_SHARED_ME_ATTACH, 0, 0, BODY(me, sma_portal), 0,
 	  "me_portal 0: 1 to 63 is accepted" },
 	{ M0_SHARED_ME_ATTACH, 0, 0, BODY(me, sma_portal), 64,
@@ -514,6 +521,21 @@ static void report_make(enum m0_shared_kind kind)
 			.srt_opcode = M0_SHARED_TM_CLAIM,
 			.srt_value = 4095
 		};
+	} else if (kind == M0_SHARED_COPY) {
+		report.shp_gen = 8;
+		report.shp_copy = (struct m0_shared_copy){
+			.scp_pid = 5,
+			.scp_pieces_nr = 2,
+			.scp_cookie_at = 6,
+			.scp_cookie = { 7, 8 },
+			.scp_pieces = { { .spe_from = 9,
+					  .spe_offset = 10,
+					  .spe_region = 8,
+					  .spe_bytes = M0_LNET_MTU - 1 },
+					{ .spe_from = 11,
+					  .spe_region = 1,
+					  .spe_bytes = 1 } },
+		};
 	}
 }
 
@@ -549,7 +571,7 @@ struct event_lie {
 };
 
 static const struct event_lie event_lies[] = {
-	{ M0_SHARED_DONE, TAG(stg_opcode), 10, "kind 10: 1 to 9 is accepted" },
+	{ M0_SHARED_DONE, TAG(stg_opcode), 11, "kind 11: 1 to 10 is accepted" },
 	{ M0_SHARED_DONE, TAG(stg_nr), 16, "nr 16: 0 to 15 is accepted" },
 	{ M0_SHARED_DONE, TAG(stg_more_nr), 1,
 	  "more_nr 1: 0 to 0 is accepted" },
@@ -600,6 +622,31 @@ static const struct event_lie event_lies[] = {
 	  "result_opcode 15: 16 to 22 is accepted" },
 	{ M0_SHARED_RESULT, BODY(result, srt_value), 4096,
 	  "result_value 4096: 0 to 4095 is accepted" },
+	{ M0_SHARED_COPY, TAG(stg_nr), 32, "nr 32: 0 to 31 is accepted" },
+	{ M0_SHARED_COPY, BODY(copy, scp_pid), 0,
+	  "copy_pid 0: 1 to 2147483647 is accepted" },
+	{ M0_SHARED_COPY, BODY(copy, scp_pid), 1U << 31,
+	  "copy_pid 2147483648: 1 to 2147483647 is accepted" },
+	{ M0_SHARED_COPY, BODY(copy, scp_pieces_nr), 0,
+	  "copy_pieces_nr 0: 1 to 6 is accepted" },
+	{ M0_SHARED_COPY, BODY(copy, scp_pieces_nr), 7,
+	  "copy_pieces_nr 7: 1 to 6 is accepted" },
+	{ M0_SHARED_COPY, BODY(copy, scp_pieces_nr), 1,
+	  "reserved 4294967307: bytes that an entry does not use are 0" },
+	{ M0_SHARED_COPY, BODY(copy, scp_pieces[0].spe_region), 0,
+	  "piece_region 0: 1 to 8 is accepted" },
+	{ M0_SHARED_COPY, BODY(copy, scp_pieces[1].spe_region), 9,
+	  "piece_region 9: 1 to 8 is accepted" },
+	{ M0_SHARED_COPY, BODY(copy, scp_pieces[1].spe_bytes), 0,
+	  "piece_bytes 0: 1 to 1048576 is accepted" },
+	{ M0_SHARED_COPY, BODY(copy, scp_pieces[1].spe_bytes), 2,
+	  "copy_bytes 1048577: 1 to 1048576 is accepted" },
+	{ M0_SHARED_COPY, BODY(copy, scp_pieces[0].spe_offset), UINT64_MAX,
+	  "piece_offset 18446744073709551615: 0 to 140737488355328 is "
+	  "accepted" },
+	{ M0_SHARED_COPY, BODY(copy, scp_pieces[0].spe_from), UINT64_MAX,
+	  "piece_from 18446744073709551615: 1 to 18446744073708503039 is "
+	  "accepted" },
 };
 
 static void each_lie_of_a_server_is_found(void **state)

@@ -46,6 +46,34 @@ static struct m0_bufvec sink_vec;
 static struct m0_bufvec source_vec;
 static m0_bcount_t      accept_max;
 
+/* A copier: what it was asked for, and what it does. */
+static struct m0_copier_job job;
+static unsigned             jobs_nr;
+static unsigned             revoked_nr;
+static bool                 takes;
+
+static uint64_t job_begin(struct m0_copier           *copier,
+			  const struct m0_copier_job *what)
+{
+	(void)copier;
+	if (!takes)
+		return 0;
+	job = *what;
+	return ++jobs_nr;
+}
+
+static void job_revoke(struct m0_copier *copier, uint64_t copy)
+{
+	(void)copier;
+	assert_int_equal(copy, jobs_nr);
+	++revoked_nr;
+}
+
+static struct m0_copier  copier = { .cpr_bytes_min = 1000,
+				    .cpr_begin = job_begin,
+				    .cpr_cancel = job_revoke };
+static struct m0_copier *copier_place;
+
 static size_t tx_header(struct m0_lnd_tx *tx, bool large,
 			uint8_t buf[M0_LND_HDR_BYTES_MAX])
 {
@@ -130,13 +158,16 @@ static int setup(void **state)
 	stall_id = MSGS;
 	cancel_at_begin = false;
 	accept_max = BIG;
+	copier_place = &copier;
+	takes = false;
+	jobs_nr = revoked_nr = 0;
 	memset(sink, 0, sizeof sink);
 	for (i = 0; i < BIG; ++i)
 		source[i] = (char)(i * 7 + i / 251);
 	sink_vec = (struct m0_bufvec)M0_BUFVEC_INIT_BUF(&sink_ptr, &sink_len);
 	source_vec =
 		(struct m0_bufvec)M0_BUFVEC_INIT_BUF(&source_ptr, &source_len);
-	if (m0_lo_create(&lnd) != 0)
+	if (m0_lo_create(&lnd, &copier_place) != 0)
 		return -1;
 	ni.ldn_nid = m0_lnet_nid_lo;
 	ni.ldn_ops = &up_ops;
@@ -379,6 +410,124 @@ static void stop_ends_all(void **state)
 	assert_int_equal(lnd->ld_ops->ldo_ni_start(lnd, &ni, NULL), 0);
 }
 
+/* The payload is with the copier; others pass the message. */
+static void away_begin(void)
+{
+	takes = true;
+	send(0, 5000);
+	(void)step(1);
+	takes = false;
+	assert_int_equal(jobs_nr, 1);
+	assert_int_equal(job.cjo_bytes, 5000);
+	assert_ptr_equal(job.cjo_to, &sink_vec);
+	assert_ptr_equal(job.cjo_from, &source_vec);
+	assert_true(begun_rx->lr_offered);
+	assert_int_equal(step(2), 1000);
+	assert_int_equal(done_nr, 0);
+}
+
+static void copier_copies(void **state)
+{
+	struct m0_lnd_rx *rx;
+
+	(void)state;
+	takes = true;
+	send(1, 999);
+	(void)step(1);
+	assert_int_equal(jobs_nr, 0);
+	assert_int_equal(msgs[1].mg_done_nr, 1);
+	copier_place = NULL;
+	send(2, 5000);
+	(void)step(1);
+	assert_int_equal(jobs_nr, 0);
+	copier_place = &copier;
+	memset(sink, 0, sizeof sink);
+	done_nr = rx_done_nr = 0;
+	away_begin();
+	rx = begun_rx;
+	send(3, 10);
+	(void)step(2);
+	assert_int_equal(msgs[3].mg_done_nr, 1);
+	begun_rx = rx;
+	job.cjo_done(job.cjo_user, 0);
+	assert_int_equal(step(3), 0);
+	assert_int_equal(msgs[0].mg_done_nr, 1);
+	assert_int_equal(msgs[0].mg_status, 0);
+	assert_int_equal(rx_done_status, 0);
+	/* Nothing was copied here. */
+	assert_int_equal(sink[4999], 0);
+	assert_int_equal(revoked_nr, 0);
+}
+
+static void failed_copier_is_replaced(void **state)
+{
+	(void)state;
+	away_begin();
+	job.cjo_done(job.cjo_user, -EPERM);
+	(void)step(3);
+	assert_int_equal(msgs[0].mg_status, 0);
+	assert_int_equal(msgs[0].mg_done_nr, 1);
+	assert_memory_equal(sink, source, 5000);
+}
+
+/* An end that does not want the copy any more waits for it, but not for long. */
+static void copy_that_is_not_wanted_ends_soon(void **state)
+{
+	const m0_time_t wait = 500 * M0_TIME_ONE_MSEC;
+	unsigned        i;
+
+	(void)state;
+	for (i = 0; i < 2; ++i) {
+		takes = true;
+		jobs_nr = revoked_nr = 0;
+		send(i, 5000);
+		msgs[i].mg_tx.ltx_deadline = M0_TIME_NEVER;
+		(void)step(1);
+		if (i == 0)
+			lnd->ld_ops->ldo_tx_cancel(&ni, &msgs[i].mg_tx);
+		else
+			begun_rx->lr_cancelled = true;
+		assert_int_equal(step(2), 2 + wait);
+		assert_int_equal(step(1 + wait), 2 + wait);
+		assert_int_equal(revoked_nr, 0);
+		(void)step(2 + wait);
+		assert_int_equal(revoked_nr, 1);
+		assert_int_equal(msgs[i].mg_done_nr, 1);
+		assert_int_equal(msgs[i].mg_status, -ECANCELED);
+		assert_int_equal(rx_done_status, -ECANCELED);
+	}
+}
+
+static void copy_times_out(void **state)
+{
+	(void)state;
+	away_begin();
+	(void)step(999);
+	assert_int_equal(done_nr, 0);
+	(void)step(1000);
+	assert_int_equal(revoked_nr, 1);
+	assert_int_equal(msgs[0].mg_status, -ETIMEDOUT);
+}
+
+/* An interface that stops does not wait for a copy for ever. */
+static void stop_ends_copies(void **state)
+{
+	m0_time_t now = 2;
+
+	(void)state;
+	away_begin();
+	send(1, 8);
+	lnd->ld_ops->ldo_ni_stop(&ni);
+	while (stopped_nr == 0)
+		now = max64u(now, step(now));
+	assert_int_equal(msgs[0].mg_done_nr, 1);
+	assert_int_equal(msgs[0].mg_status, -ECANCELED);
+	assert_int_equal(msgs[1].mg_status, -ENETDOWN);
+	assert_int_equal(revoked_nr, 1);
+	stopped_nr = 0;
+	assert_int_equal(lnd->ld_ops->ldo_ni_start(lnd, &ni, NULL), 0);
+}
+
 int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -394,6 +543,11 @@ int main(void)
 		CASE(receive_cancelled_copies_no_more),
 		CASE(refusal_of_engine_ends_message),
 		CASE(stop_ends_all),
+		CASE(copier_copies),
+		CASE(failed_copier_is_replaced),
+		CASE(copy_that_is_not_wanted_ends_soon),
+		CASE(copy_times_out),
+		CASE(stop_ends_copies),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
