@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "m0/lnet_info.h"
+#include "m0/lnet_run.h"
 
 #include "attach_fix.h"
 
@@ -38,7 +39,6 @@ static struct m0_lnd_ni_info lo_info(void)
 	return ret;
 }
 
-
 static void attach(struct fix_proc *proc)
 {
 	if (fix_attach(proc) != 0)
@@ -66,7 +66,9 @@ static struct m0_shared_report report(struct fix_proc    *proc,
 
 	memset(&rep, 0, sizeof rep);
 	if (!fix_get(proc, &rep))
-		fail_msg("kind %d does not come: %d %s", (int)kind, m0_attach_reason(&proc->fp_att, proc->fp_why), proc->fp_why);
+		fail_msg("kind %d does not come: %d %s", (int)kind,
+			 m0_attach_reason(&proc->fp_att, proc->fp_why),
+			 proc->fp_why);
 	assert_int_equal(rep.shp_kind, kind);
 	return rep;
 }
@@ -198,7 +200,8 @@ static void owner_of_the_target_copies(void **state)
 	}
 	done_put(&rep, 0);
 	message_is_there('a');
-	assert_int_equal(lo_info().ldi_offer_bytes - base.ldi_offer_bytes, BYTES);
+	assert_int_equal(lo_info().ldi_offer_bytes - base.ldi_offer_bytes,
+			 BYTES);
 	assert_int_equal(lo_info().ldi_copied_bytes, 0);
 	assert_int_equal(lo_info().ldi_fell_back_nr, 0);
 	both_detach();
@@ -411,6 +414,137 @@ static void daemons_are_trusted_by_their_user(void **state)
 	assert_false(m0_attach_may_copy(&att));
 }
 
+/* ---------------------------------------------------------------- fronts -- */
+
+/** A process as an application has it. */
+struct front {
+	struct m0_lnet   *fr_lnet;
+	struct m0_lnet_eq fr_eq;
+	void             *fr_buf;
+	m0_bcount_t       fr_bytes;
+	struct m0_bufvec  fr_vec;
+};
+
+static void front_open(struct front *front, bool copies)
+{
+	static struct m0_lnet_cfg cfg;
+	char                      why[M0_LNET_WHY_BYTES];
+
+	m0_lnet_cfg_default(&cfg);
+	(void)snprintf(cfg.lc_attach, sizeof cfg.lc_attach, "%s", fix.fx_path);
+	cfg.lc_same_host = copies;
+	if (m0_lnet_open(&front->fr_lnet, &cfg, why) != 0)
+		fail_msg("%s", why);
+	front->fr_bytes = BYTES;
+	front->fr_buf = m0_alloc_aligned(BYTES, 12);
+	assert_non_null(front->fr_buf);
+	front->fr_vec = (struct m0_bufvec)M0_BUFVEC_INIT_BUF(&front->fr_buf,
+							     &front->fr_bytes);
+	assert_int_equal(
+		m0_lnet_mem_register(front->fr_lnet, front->fr_buf, BYTES), 0);
+	m0_lnet_eq_init(&front->fr_eq, front->fr_lnet, NULL, 16);
+}
+
+static void front_close(struct front *front)
+{
+	m0_lnet_mem_deregister(front->fr_lnet, front->fr_buf, BYTES);
+	m0_lnet_eq_fini(&front->fr_eq);
+	m0_lnet_close(front->fr_lnet);
+	m0_free_aligned(front->fr_buf, BYTES, 12);
+}
+
+static void front_await(struct front *front, enum m0_lnet_event_type type)
+{
+	struct m0_lnet_event ev;
+
+	assert_int_equal(m0_lnet_eq_wait(&front->fr_eq, &ev,
+					 m0_time_from_now(10, 0)),
+			 0);
+	assert_int_equal(ev.ev_type, type);
+	assert_int_equal(ev.ev_status, 0);
+	assert_int_equal(ev.ev_mlength, BYTES);
+}
+
+static void front_move(struct front *here, struct front *there, bool get)
+{
+	const struct m0_lnet_me_attr me = {
+		.mea_portal = FIX_PORTAL,
+		.mea_id = { m0_lnet_nid_any, M0_LNET_PID_ANY },
+		.mea_match_bits = BITS,
+		.mea_flags = M0_LNET_ME_UNLINK,
+	};
+	const struct m0_lnet_op op = {
+		.lo_self = m0_lnet_nid_any,
+		.lo_target = { m0_lnet_nid_lo, M0_LNET_PID_LUSTRE },
+		.lo_portal = FIX_PORTAL,
+		.lo_match_bits = BITS,
+	};
+	struct m0_lnet_md_attr md = {
+		.mda_vec = &there->fr_vec,
+		.mda_length = BYTES,
+		.mda_threshold = 1,
+		.mda_options = get ? M0_LNET_MD_OP_GET : M0_LNET_MD_OP_PUT,
+		.mda_auto_unlink = true,
+		.mda_eq = &there->fr_eq,
+	};
+	struct m0_lnet_handle handle;
+
+	assert_int_equal(
+		m0_lnet_entry_attach(there->fr_lnet, &me, &md, &handle), 0);
+	md.mda_vec = &here->fr_vec;
+	md.mda_options = 0;
+	md.mda_threshold = get ? 2 : 1;
+	md.mda_eq = &here->fr_eq;
+	assert_int_equal((get ? m0_lnet_bind_get : m0_lnet_bind_put)(
+				 here->fr_lnet, &md, &op, &handle),
+			 0);
+}
+
+/* Both ends of both ways, and who has copied. */
+static void applications_copy(void **state)
+{
+	struct front one;
+	struct front two;
+	unsigned     round;
+
+	(void)state;
+	for (round = 0; round < 2; ++round) {
+		struct m0_lnd_ni_info then = lo_info();
+		struct m0_lnd_ni_info now;
+		bool                  copies = round == 0 && system_copies();
+
+		front_open(&one, true);
+		front_open(&two, round == 0);
+		memset(one.fr_buf, 'p', BYTES);
+		front_move(&one, &two, false);
+		front_await(&one, M0_LNET_EV_SEND);
+		front_await(&two, M0_LNET_EV_PUT);
+		assert_memory_equal(one.fr_buf, two.fr_buf, BYTES);
+		memset(two.fr_buf, 'g', BYTES);
+		front_move(&one, &two, true);
+		front_await(&two, M0_LNET_EV_GET);
+		do {
+			struct m0_lnet_event ev;
+
+			assert_int_equal(
+				m0_lnet_eq_wait(&one.fr_eq, &ev,
+						m0_time_from_now(10, 0)),
+				0);
+			assert_int_equal(ev.ev_status, 0);
+			if (ev.ev_type == M0_LNET_EV_REPLY)
+				break;
+		} while (true);
+		assert_memory_equal(one.fr_buf, two.fr_buf, BYTES);
+		now = lo_info();
+		assert_int_equal(now.ldi_offer_bytes - then.ldi_offer_bytes,
+				 copies ? 2 * BYTES : 0);
+		assert_int_equal(now.ldi_copied_bytes - then.ldi_copied_bytes,
+				 copies ? 0 : 2 * BYTES);
+		front_close(&one);
+		front_close(&two);
+	}
+}
+
 /* ----------------------------------------------------------------- kills -- */
 
 /* Sends as fast as it can, until it is killed. */
@@ -505,6 +639,7 @@ int main(void)
 		CASE(copies_are_bounded),
 		CASE(foreign_addresses_are_refused),
 		CASE(daemons_are_trusted_by_their_user),
+		CASE(applications_copy),
 		CASE(killed_sender_leaves_nothing),
 	};
 
