@@ -41,9 +41,9 @@ int m0_attach_copy(const struct m0_attach      *att,
 		const struct m0_shared_piece *piece = &copy->scp_pieces[i];
 
 		here[1 + i] = (struct iovec){ to[i], piece->spe_bytes };
-		there[1 + i] = (struct iovec){
-			(void *)(uintptr_t)piece->spe_from, piece->spe_bytes
-		};
+		there[1 + i] =
+			(struct iovec){ (void *)(uintptr_t)piece->spe_from,
+					piece->spe_bytes };
 		bytes += piece->spe_bytes;
 	}
 	got = process_vm_readv((pid_t)copy->scp_pid, here, 1 + i, there, 1 + i,

@@ -97,7 +97,7 @@ void m0_serve__copy_region_del(struct m0_serve *srv, uint32_t nr)
 
 /* The region that has the address; NULL: none of any process. @param ret_bytes  from there on. */
 static const struct m0_serve_span *span_at(const struct m0_serve_copies *all,
-					   const void  *at,
+					   const void                   *at,
 					   m0_bcount_t *ret_bytes)
 {
 	uintptr_t                   addr = (uintptr_t)at;
@@ -202,9 +202,9 @@ static bool plan_make(const struct m0_serve_copies *all,
 	at_move(&to, job->cjo_to_at);
 	at_move(&from, job->cjo_from_at);
 	while (left > 0) {
-		m0_bcount_t                 bytes[4] = { 0 };
-		const char                 *to_addr = at_addr(&to, &bytes[0]);
-		const char                 *from_addr = at_addr(&from, &bytes[1]);
+		m0_bcount_t bytes[4] = { 0 };
+		const char *to_addr = at_addr(&to, &bytes[0]);
+		const char *from_addr = at_addr(&from, &bytes[1]);
 		const struct m0_serve_span *to_span;
 		const struct m0_serve_span *from_span;
 		struct m0_shared_piece      piece;
@@ -219,9 +219,9 @@ static bool plan_make(const struct m0_serve_copies *all,
 		nr = min64u(left, min64u(min64u(bytes[0], bytes[1]),
 					 min64u(bytes[2], bytes[3])));
 		piece = (struct m0_shared_piece){
-			.spe_from = from_span->vsp_home.vhm_addr +
-				    ((uintptr_t)from_addr -
-				     from_span->vsp_addr),
+			.spe_from =
+				from_span->vsp_home.vhm_addr +
+				((uintptr_t)from_addr - from_span->vsp_addr),
 			.spe_offset = (uintptr_t)to_addr - to_span->vsp_addr,
 			.spe_region = to_span->vsp_nr,
 			.spe_bytes = (uint32_t)nr,
@@ -239,7 +239,8 @@ static bool plan_make(const struct m0_serve_copies *all,
 
 static bool is_open(const struct m0_serve *srv)
 {
-	return srv->srv_state == M0_SERVE_OPEN && srv->srv_why.shy_field == NULL;
+	return srv->srv_state == M0_SERVE_OPEN &&
+	       srv->srv_why.shy_field == NULL;
 }
 
 /* May the owner of the target know where the other process has its bytes, and read them? */
