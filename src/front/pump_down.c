@@ -448,7 +448,7 @@ void m0_pump__region_do(struct m0_pump *pump, bool is_add, uint32_t nr,
 	int rc;
 
 	M0_PRE(nr > 0 && nr <= pump->pmp_side->shs_cfg.shc_regions_max);
-	pump->pmp_regions[nr - 1].prg_is_there = false;
+	pump->pmp_regions[nr - 1].prg_is_there &= is_add;
 	req_set(pump, is_add ? M0_SHARED_REGION_ADD : M0_SHARED_REGION_DEL, nr,
 		pump->pmp_regions[nr - 1].prg_gen);
 	pump->pmp_req.srq_number = bytes;

@@ -36,8 +36,11 @@ int m0_pump__region_share(struct m0_pump *pump, uint32_t nr, void *addr,
 			  uint64_t bytes)
 {
 	M0_PRE(nr > 0 && bytes > 0);
+	/* The thread that registers it, and the step that gives it once more. */
+	m0_mutex_lock(&pump->pmp_lnet->fro_lock);
 	pump->pmp_regions[nr - 1].prg_addr = addr;
 	pump->pmp_regions[nr - 1].prg_bytes = bytes;
+	m0_mutex_unlock(&pump->pmp_lnet->fro_lock);
 	return pump->pmp_host->puh_share == NULL
 		       ? 0
 		       : pump->pmp_host->puh_share(pump->pmp_arg, nr, addr,
