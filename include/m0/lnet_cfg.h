@@ -196,7 +196,8 @@ struct m0_lnet_cfg {
 	 * interface (`credits`). */
 	unsigned lc_peer_credits;
 	unsigned lc_credits;
-	/** Connections of each bulk type to a peer (`conns_per_peer`): 1. */
+	/** Connections of each bulk type to a peer, or over net o2ib connections
+	 * (`conns_per_peer`): 1. */
 	unsigned lc_conns_per_peer;
 
 	/** Time-out for an ACK or REPLY (`lnet_transaction_timeout`). */

@@ -35,8 +35,9 @@ struct io_hook *lnet_hook;
 static bool     same_host;
 static unsigned lanes_nr;
 static bool     is_o2ib;
-/* GETs name their memory (net o2ib). */
+/* GETs name their memory, and connections to make to a peer (net o2ib). */
 static unsigned o2ib_gets;
+static unsigned o2ib_conns;
 
 static const char *const lo_addrs[] = { "127.0.0.1" };
 static const char *const tcp4_addrs[] = { "127.0.0.1", "127.0.0.2" };
@@ -47,8 +48,9 @@ static void cfg_fill(struct m0_lnet_cfg *cfg, const char *addr)
 {
 	char text[128];
 
-	snprintf(text, sizeof text, is_o2ib ? "o2ib(%s) get_req=%u" : "tcp(%s)",
-		 addr, o2ib_gets);
+	snprintf(text, sizeof text,
+		 is_o2ib ? "o2ib(%s) get_req=%u conns_per_peer=%u" : "tcp(%s)",
+		 addr, o2ib_gets, o2ib_conns);
 	row_lnet_cfg(cfg, text);
 	cfg->lc_port = (uint16_t)(20000 + (unsigned)getpid() % 12000);
 	cfg->lc_same_host = same_host;
@@ -183,6 +185,7 @@ void lnet_o2ib_begin(void)
 	is_o2ib = true;
 	/* Two seeds, or two modes, have both. */
 	o2ib_gets = (unsigned)(cf.c_seed + (unsigned)cf.c_mode) % 2;
+	o2ib_conns = 1 + (unsigned)(cf.c_seed + (unsigned)cf.c_mode) / 2 % 3;
 	nodes_begin(addrs, 2, false);
 }
 

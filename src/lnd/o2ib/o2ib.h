@@ -13,7 +13,9 @@
 #include "lnd/o2ib/o2ib_dev.h"
 
 enum {
-	M0_O2IB_TOS_SYSTEM = 256
+	M0_O2IB_TOS_SYSTEM = 256,
+	/** Most connections that are made to a peer. */
+	M0_O2IB_CONNS_PER_PEER_MAX = 127
 };
 
 /** Tunables of a network. */
@@ -50,6 +52,8 @@ struct m0_o2ib_net_cfg {
 	/** 1: a GET for a large buffer names its memory (GET_REQ). A kernel whose
 	 * reply is shorter than that may lose its last bytes. */
 	unsigned obn_get_req;
+	/** Connections to make to a peer: 1. Each carries any message. */
+	unsigned obn_conns_per_peer;
 	/** Values of options of Lustre's driver that mean nothing here. */
 	unsigned obn_ignored;
 };

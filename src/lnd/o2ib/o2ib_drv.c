@@ -23,6 +23,7 @@ void m0_o2ib_cfg_default(struct m0_o2ib_cfg *cfg)
 			     .obn_rnr_retry_nr = 7,
 			     .obn_rnr_timer = 12,
 			     .obn_tos = M0_O2IB_TOS_SYSTEM,
+			     .obn_conns_per_peer = 1,
 			     .obn_bounce_bytes = 16 << 20 }
 	};
 }
@@ -199,7 +200,7 @@ static void o2ib_ni_info(const struct m0_lnd_ni *lnd_ni,
 
 	*info = ni->oni_info;
 	info->ldi_read_calls_nr = counts->odc_calls_nr;
-	info->ldi_conns_per_peer = 1;
+	info->ldi_conns_per_peer = cfg->obn_conns_per_peer;
 	info->ldi_timeout_ms = cfg->obn_timeout_ns / M0_TIME_ONE_MSEC;
 	info->ldi_keepalive_ms = cfg->obn_keepalive_ns / M0_TIME_ONE_MSEC;
 	info->ldi_reconnect_min_ms = cfg->obn_reconnect_min_ns /

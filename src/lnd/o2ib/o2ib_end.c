@@ -19,7 +19,9 @@ enum m0_lnd_health m0_o2ib__health(int status, bool has_left)
 	case -ENETDOWN:
 		return M0_LND_LOCAL_INTERRUPT;
 	case -ECONNABORTED:
-		return M0_LND_LOCAL_ABORTED;
+		/* By our doing, so that what has left has most likely arrived: nobody is to
+		 * send it again. */
+		return has_left ? M0_LND_LOCAL_ERROR : M0_LND_LOCAL_ABORTED;
 	case -ENOMEM:
 	case -ENODEV:
 	case -EMSGSIZE:

@@ -619,7 +619,10 @@ void m0_o2ib__posted_end(struct m0_o2ib__conn *conn)
 			m0_list_entry(m0_list_first(&conn->ocn_asked),
 				      struct m0_o2ib__xfer, oxf_link);
 
-		m0_o2ib__source_end(xfer, conn->ocn_status,
-				    asked_health(xfer, conn->ocn_status));
+		if (conn->ocn_status != -ECONNABORTED ||
+		    !m0_o2ib__source_again(xfer))
+			m0_o2ib__source_end(xfer, conn->ocn_status,
+					    asked_health(xfer,
+							 conn->ocn_status));
 	}
 }

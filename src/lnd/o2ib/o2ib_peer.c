@@ -63,6 +63,45 @@ static bool is_coming(const struct m0_o2ib__peer *peer)
 	return false;
 }
 
+/** The connection that a message takes: each in turn. */
+static struct m0_o2ib__conn *conn_take(struct m0_o2ib__peer *peer)
+{
+	struct m0_o2ib__conn *conn = conn_up(peer);
+
+	if (conn != NULL && peer->ope_conns_nr > 1)
+		m0_list_move_tail(&peer->ope_conns, &conn->ocn_link);
+	return conn;
+}
+
+/** Connections that are up, or will be. */
+static unsigned conns_nr(const struct m0_o2ib__peer *peer)
+{
+	struct m0_o2ib__conn *conn;
+	unsigned              nr = 0;
+
+	m0_list_for_each_entry(&peer->ope_conns, conn, struct m0_o2ib__conn,
+			       ocn_link)
+		nr += conn->ocn_state != M0_O2IB__BREAKING;
+	return nr;
+}
+
+/** Asks for a connection beside those that are up, whose depth and stamp it has learnt: one after
+ * the other, so that a peer with other limits refuses but the first. */
+static void more_try(struct m0_o2ib__peer *peer)
+{
+	struct m0_o2ib__ni *ni = peer->ope_ni;
+	int                 rc;
+
+	M0_PRE(conn_up(peer) != NULL);
+	if (conns_nr(peer) >= ni->oni_cfg.obn_conns_per_peer ||
+	    peer->ope_asking != NULL || ni->oni_is_stopping ||
+	    m0_o2ib__now(ni->oni_drv) < peer->ope_more_at)
+		return;
+	rc = m0_o2ib__conn_begin(peer);
+	if (rc != 0)
+		m0_o2ib__peer_asked(peer, false, 0, rc);
+}
+
 void m0_o2ib__peer_try(struct m0_o2ib__peer *peer)
 {
 	struct m0_o2ib__ni   *ni = peer->ope_ni;
@@ -72,6 +111,11 @@ void m0_o2ib__peer_try(struct m0_o2ib__peer *peer)
 	/* Messages that another connection has returned take this one. */
 	if (conn != NULL && !m0_list_is_empty(&peer->ope_waiting)) {
 		m0_o2ib__peer_up(peer, conn);
+		return;
+	}
+	if (conn != NULL) {
+		if (peer->ope_is_sent_to)
+			more_try(peer);
 		return;
 	}
 	if (m0_list_is_empty(&peer->ope_waiting) || peer->ope_asking != NULL ||
@@ -88,11 +132,14 @@ void m0_o2ib__peer_try(struct m0_o2ib__peer *peer)
 
 void m0_o2ib__peer_send(struct m0_o2ib__peer *peer, struct m0_o2ib__msg *msg)
 {
-	struct m0_o2ib__conn *conn = conn_up(peer);
+	struct m0_o2ib__conn *conn = conn_take(peer);
 
 	msg->oms_peer = peer;
+	peer->ope_is_sent_to = true;
 	if (M0_LIKELY(conn != NULL)) {
 		m0_o2ib__msg_queue(conn, msg);
+		if (M0_UNLIKELY(peer->ope_ni->oni_cfg.obn_conns_per_peer > 1))
+			more_try(peer);
 		return;
 	}
 	msg->oms_place = M0_O2IB__WAITING;
@@ -108,6 +155,9 @@ void m0_o2ib__peer_up(struct m0_o2ib__peer *peer, struct m0_o2ib__conn *conn)
 	M0_PRE(conn->ocn_state == M0_O2IB__UP && conn->ocn_peer == peer);
 	peer->ope_backoff_ns = 0;
 	peer->ope_retry_at = 0;
+	if (M0_UNLIKELY(peer->ope_ni->oni_cfg.obn_conns_per_peer > 1))
+		m0_o2ib__scan_by(peer->ope_ni,
+				 m0_o2ib__now(peer->ope_ni->oni_drv));
 	while ((link = m0_list_first(&peer->ope_waiting)) != NULL) {
 		m0_list_del(link);
 		m0_o2ib__msg_queue(conn,
@@ -169,6 +219,10 @@ void m0_o2ib__peer_asked(struct m0_o2ib__peer *peer, bool retry,
 				: m0_time_add(m0_o2ib__now(drv), delay_ns);
 	else if (conn_up(peer) == NULL && !is_coming(peer))
 		give_up(peer, status);
+	else
+		peer->ope_more_at =
+			m0_time_add(m0_o2ib__now(drv),
+				    peer->ope_ni->oni_cfg.obn_reconnect_max_ns);
 	/* At the next step, not from within this call. */
 	m0_o2ib__scan_by(peer->ope_ni, m0_o2ib__now(drv));
 }
@@ -179,6 +233,12 @@ void m0_o2ib__peer_broken(struct m0_o2ib__peer *peer,
 	if (conn->ocn_was_up) {
 		peer->ope_is_lost = true;
 		peer->ope_lost_status = conn->ocn_status;
+		/* A peer that ends connections gets new ones at the pace of messages, and
+		 * no faster than this. */
+		peer->ope_is_sent_to = false;
+		peer->ope_more_at =
+			m0_time_add(m0_o2ib__now(peer->ope_ni->oni_drv),
+				    peer->ope_ni->oni_cfg.obn_reconnect_min_ns);
 	}
 	m0_o2ib__scan_by(peer->ope_ni, m0_o2ib__now(peer->ope_ni->oni_drv));
 }

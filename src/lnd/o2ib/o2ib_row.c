@@ -31,6 +31,8 @@ static void cfg_set(struct m0_o2ib_cfg *ocfg, const struct m0_lnet_cfg *cfg)
 	ocfg->obc_listens = cfg->lc_accept != M0_LNET_ACCEPT_NONE;
 	ocfg->obc_conns_max = cfg->lc_conns_max;
 	ocfg->obc_accepting_max = cfg->lc_accepting_max;
+	net->obn_conns_per_peer = (unsigned)min64u(
+		max64u(cfg->lc_conns_per_peer, 1), M0_O2IB_CONNS_PER_PEER_MAX);
 	net->obn_timeout_ns = cfg->lc_timeout_ms * M0_TIME_ONE_MSEC;
 	net->obn_reconnect_min_ns = cfg->lc_reconnect_min_ms * M0_TIME_ONE_MSEC;
 	net->obn_reconnect_max_ns = cfg->lc_reconnect_max_ms * M0_TIME_ONE_MSEC;

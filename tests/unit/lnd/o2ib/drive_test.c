@@ -108,14 +108,15 @@ static void the_unsent_is_sent_again(void **state)
 /* Another connection is there: it takes what has not left. */
 static void the_unsent_takes_another(void **state)
 {
-	struct rig_qp *other = ask(RIG_DEPTH);
+	struct rig_qp *other;
 	unsigned       i;
 
 	(void)state;
-	assert_non_null(other);
-	rig_up(&rig, other, NULL, 0);
 	for (i = 0; i < RIG_DEPTH + 1; ++i)
 		(void)send(16);
+	other = ask(RIG_DEPTH);
+	assert_non_null(other);
+	rig_up(&rig, other, NULL, 0);
 	rig_over(&rig, qp);
 	assert_int_equal(rig.rg_down_status, 0);
 	qp = other;

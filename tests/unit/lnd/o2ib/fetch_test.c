@@ -192,6 +192,27 @@ static void a_cancelled_get_ends_with_the_connection(void **state)
 	assert_int_equal(get->rgt_status, -ECONNABORTED);
 }
 
+/* The peer may have executed another GET of that connection: it fails, by a class that nobody
+ * repeats, and is not sent again. */
+static void a_get_beside_a_cancelled_one_fails(void **state)
+{
+	struct rig_tx *first;
+
+	(void)state;
+	get_send(LARGE);
+	get_req_is_heard(LARGE);
+	first = get;
+	get_send(LARGE);
+	get_req_is_heard(LARGE);
+	rig.rg_lnd->ld_ops->ldo_tx_cancel(&rig.rg_ni, &first->rgt_tx);
+	rig_wait(&rig, (GRACE_MS + 1) * M0_TIME_ONE_MSEC);
+	rig_over(&rig, qp);
+	assert_true(get->rgt_is_done);
+	assert_int_equal(get->rgt_status, -ECONNABORTED);
+	assert_int_equal(get->rgt_health, M0_LND_LOCAL_ERROR);
+	assert_null(rig_asking(&rig));
+}
+
 /* One that has not left ends at once. */
 static void an_unsent_get_is_cancelled(void **state)
 {
@@ -445,6 +466,7 @@ int main(void)
 		FETCH(a_get_finds_nothing),
 		FETCH(a_lying_peer_is_left),
 		FETCH(a_cancelled_get_ends_with_the_connection),
+		FETCH(a_get_beside_a_cancelled_one_fails),
 		FETCH(an_unsent_get_is_cancelled),
 		FETCH(a_silent_peer_is_left),
 		FETCH(a_lost_get_is_not_sent_again),

@@ -38,6 +38,9 @@ static void options_are_taken(void **state)
 	assert_int_equal(cfg.obn_get_req, 0);
 	assert_int_equal(read_text("get_req=1"), 0);
 	assert_int_equal(cfg.obn_get_req, 1);
+	assert_int_equal(cfg.obn_conns_per_peer, 1);
+	assert_int_equal(read_text("conns_per_peer=4"), 0);
+	assert_int_equal(cfg.obn_conns_per_peer, 4);
 }
 
 /* Options of Lustre's driver that mean nothing here are no mistake. */
@@ -45,7 +48,7 @@ static void options_without_meaning_are_taken(void **state)
 {
 	(void)state;
 	assert_int_equal(read_text("peercredits_hiw=4 map_on_demand=1 ntx=512 "
-				   "fmr_cache=1 conns_per_peer=4"),
+				   "fmr_cache=1"),
 			 0);
 }
 
@@ -57,6 +60,8 @@ static void values_out_of_range_are_named(void **state)
 	assert_int_equal(read_text("ack_timeout=32"), -EINVAL);
 	assert_int_equal(read_text("retry_count=8"), -EINVAL);
 	assert_int_equal(read_text("service=0"), -EINVAL);
+	assert_int_equal(read_text("conns_per_peer=0"), -EINVAL);
+	assert_int_equal(read_text("conns_per_peer=128"), -EINVAL);
 	assert_int_equal(read_text("min_reconnectms=2000 max_reconnectms=1000"),
 			 -EINVAL);
 	assert_string_equal(why, "min_reconnectms is 2000; accepted: up to "

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
+/* Several connections to a peer (`conns_per_peer`), with a peer that the case plays. */
+#include "play.h"
+
+enum {
+	CONNS = 3
+};
+
+/* Connections of ours, by the order in which they were asked for. */
+static struct rig_qp *ours[RIG_QPS_MAX];
+static unsigned       ours_nr;
+
+static int several_begin(void **state)
+{
+	(void)state;
+	ours_nr = 0;
+	rig_init_options(&rig, US, US_STAMP, RIG_DEPTH, "conns_per_peer=3");
+	return 0;
+}
+
+static bool is_ours(const struct rig_qp *other)
+{
+	unsigned i;
+
+	for (i = 0; i < ours_nr; ++i)
+		if (ours[i] == other)
+			return true;
+	return false;
+}
+
+/* The driver asks for one more connection. */
+static bool asks(void)
+{
+	struct rig_qp *one;
+
+	for (one = rig.rg_qps; one < rig.rg_qps + RIG_QPS_MAX; ++one)
+		if (one->rgq_is_used && one->rgq_private[6] == M0_O2IB_CONNREQ &&
+		    !is_ours(one)) {
+			ours[ours_nr++] = one;
+			return true;
+		}
+	return false;
+}
+
+static void accept_it(void)
+{
+	struct m0_o2ib_hdr h = hdr(M0_O2IB_CONNACK, 0);
+
+	rig_up(&rig, ours[ours_nr - 1], buf,
+	       m0_o2ib__conn_encode(
+		       &h, &(struct m0_o2ib_params){ RIG_DEPTH, 256, 4096 },
+		       buf, sizeof buf));
+}
+
+static void all_up(void)
+{
+	(void)send(16);
+	while (asks())
+		accept_it();
+	assert_int_equal(ours_nr, CONNS);
+	assert_int_equal(rig.rg_downs_nr, 0);
+}
+
+static unsigned heard_of(struct rig_qp *one)
+{
+	unsigned nr = 0;
+
+	qp = one;
+	while (heard() == M0_O2IB_IMMEDIATE)
+		++nr;
+	return nr;
+}
+
+/* The first is up before the next is asked for: that one knows the peer's incarnation. */
+static void they_are_asked_for_in_turn(void **state)
+{
+	struct m0_o2ib_hdr h;
+	struct m0_o2ib_why why;
+
+	(void)state;
+	(void)send(16);
+	assert_true(asks());
+	assert_false(asks());
+	accept_it();
+	assert_int_equal(heard_of(ours[0]), 1);
+	assert_true(asks());
+	assert_int_equal(m0_o2ib__hdr_decode(&h, ours[1]->rgq_private,
+					     ours[1]->rgq_private_nr, &why),
+			 0);
+	assert_true(h.ibh_dst_stamp == PEER_STAMP);
+	assert_false(asks());
+	accept_it();
+	assert_true(asks());
+	accept_it();
+	(void)send(16);
+	assert_false(asks());
+}
+
+static void messages_take_each_in_turn(void **state)
+{
+	unsigned i;
+
+	(void)state;
+	all_up();
+	assert_int_equal(heard_of(ours[0]), 1);
+	for (i = 0; i < 2 * CONNS; ++i)
+		(void)send(16);
+	for (i = 0; i < CONNS; ++i)
+		assert_int_equal(heard_of(ours[i]), 2);
+}
+
+/* Connections of the peer are as good as ours. */
+static void those_of_the_peer_count(void **state)
+{
+	unsigned i;
+
+	(void)state;
+	for (i = 0; i < CONNS; ++i) {
+		struct rig_qp *of_peer = ask(RIG_DEPTH);
+
+		assert_non_null(of_peer);
+		rig_up(&rig, of_peer, NULL, 0);
+	}
+	(void)send(16);
+	assert_false(asks());
+}
+
+/* A node that sends nothing needs none. */
+static void none_is_asked_for_without_a_message(void **state)
+{
+	(void)state;
+	qp = ask(RIG_DEPTH);
+	assert_non_null(qp);
+	rig_up(&rig, qp, NULL, 0);
+	say_immediate(8, 0);
+	rig_wait(&rig, M0_TIME_ONE_SECOND);
+	assert_false(asks());
+	(void)send(16);
+	assert_true(asks());
+}
+
+/* One that does not come about is no failure of the others, and is not asked for again soon. */
+static void one_that_fails_is_left(void **state)
+{
+	struct rig_tx *rt;
+
+	(void)state;
+	(void)send(16);
+	assert_true(asks());
+	accept_it();
+	assert_true(asks());
+	rig.rg_dev.odv_up->odu_failed(ours[1]->rgq_qp.oqp_user, -ECONNREFUSED);
+	rig_step(&rig);
+	ours_nr = 1;
+	rt = send(16);
+	assert_false(rt->rgt_is_done);
+	assert_int_equal(heard_of(ours[0]), 2);
+	rig_complete(&rig, ours[0]);
+	assert_false(asks());
+	rig_wait(&rig, 59 * M0_TIME_ONE_SECOND);
+	(void)send(16);
+	rig_complete(&rig, ours[0]);
+	assert_false(asks());
+	rig_wait(&rig, 2 * M0_TIME_ONE_SECOND);
+	(void)send(16);
+	assert_true(asks());
+}
+
+/* One that is lost is replaced when something is sent a second later; the peer is not down. */
+static void one_that_is_lost_is_replaced(void **state)
+{
+	(void)state;
+	all_up();
+	rig_over(&rig, ours[1]);
+	assert_int_equal(rig.rg_downs_nr, 1);
+	assert_int_equal(rig.rg_down_status, 0);
+	ours[1] = ours[2];
+	ours_nr = 2;
+	(void)send(16);
+	assert_false(asks());
+	rig_wait(&rig, M0_TIME_ONE_SECOND);
+	assert_false(asks());
+	(void)send(16);
+	assert_true(asks());
+}
+
+/* Without the option there is one. */
+static void one_is_the_default(void **state)
+{
+	(void)state;
+	ours_nr = 0;
+	rig_init(&rig, US, US_STAMP);
+	(void)send(16);
+	assert_true(asks());
+	accept_it();
+	(void)send(16);
+	assert_false(asks());
+	rig_fini(&rig);
+}
+
+#define SEVERAL(name) cmocka_unit_test_setup_teardown(name, several_begin, end)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		SEVERAL(they_are_asked_for_in_turn),
+		SEVERAL(messages_take_each_in_turn),
+		SEVERAL(those_of_the_peer_count),
+		SEVERAL(none_is_asked_for_without_a_message),
+		SEVERAL(one_that_fails_is_left),
+		SEVERAL(one_that_is_lost_is_replaced),
+		cmocka_unit_test(one_is_the_default),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
