@@ -360,11 +360,12 @@ struct m0_lnd_ni_info {
 	uint64_t ldi_keepalive_ms;
 	uint64_t ldi_reconnect_min_ms;
 	uint64_t ldi_reconnect_max_ms;
-	/** Tunables of fabrics: type of service plus 1, 0 for that of the system; and the
+	/** Tunables of fabrics: type of service plus 1, 0 for that of the system; the
 	 * exponent of the time that the device waits for an acknowledgement, 0
-	 * for that of the system. */
+	 * for that of the system; and 1 if GETs name their memory. */
 	unsigned ldi_tos_plus_1;
 	unsigned ldi_ack_timeout;
+	unsigned ldi_get_req;
 };
 
 struct m0_lnd_ops {

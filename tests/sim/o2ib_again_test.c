@@ -138,9 +138,8 @@ static void put_begin(unsigned nr)
 	struct m0_net_buffer    *to = &hosts[1].h_puts[nr].p_nb;
 	struct m0_net_end_point *ep;
 
-	assert_int_equal(m0_net_end_point_create(&ep, &hosts[1].h_tm,
-						 hosts[0].h_ep),
-			 0);
+	assert_int_equal(
+		m0_net_end_point_create(&ep, &hosts[1].h_tm, hosts[0].h_ep), 0);
 	buffer_make(&hosts[1], nr, M0_NET_QT_PASSIVE_BULK_RECV);
 	to->nb_ep = ep;
 	assert_int_equal(m0_net_buffer_add(to, &hosts[1].h_tm), 0);
@@ -152,9 +151,8 @@ static void put_begin(unsigned nr)
 
 static bool has_bytes(unsigned nr)
 {
-	const uint8_t *bytes =
-		hosts[1].h_puts[nr].p_nb.nb_buffer.ov_buf[0];
-	uint32_t i;
+	const uint8_t *bytes = hosts[1].h_puts[nr].p_nb.nb_buffer.ov_buf[0];
+	uint32_t       i;
 
 	for (i = 0; i < BYTES && bytes[i] == (uint8_t)(i * 7 + nr + 1); ++i)
 		;

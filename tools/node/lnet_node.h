@@ -13,6 +13,7 @@
 #include "probe_set.h"
 #include "process_serve.h"
 #include "selftest_opts.h"
+#include "why.h"
 
 /** A peer as it was when somebody last looked. */
 struct seen_peer {
@@ -21,18 +22,6 @@ struct seen_peer {
 	bool               snp_down;
 	/** How often it was lost. */
 	uint64_t snp_lost_nr;
-};
-
-enum {
-	NODE_WHYS_MAX = 32
-};
-
-/** The reason that the library gave for a peer it could not connect to. */
-struct node_why {
-	char nwh_nid[M0_LNET_NIDSTR_SIZE];
-	/** "EPERM". */
-	char nwh_errname[24];
-	char nwh_text[LOG_PIPE_TEXT_BYTES];
 };
 
 struct lnet_node {
@@ -63,9 +52,7 @@ struct lnet_node {
 	struct node_job *lno_done;
 	m0_time_t        lno_look_at;
 	m0_time_t        lno_since;
-	/** The last of them; the next one goes to lno_whys_at. */
-	struct node_why lno_whys[NODE_WHYS_MAX];
-	unsigned        lno_whys_at;
+	struct node_whys lno_whys;
 	/** Why the NID of the answer that is being printed has no route. */
 	char              lno_route_why[512];
 	struct node_conf  lno_conf;

@@ -60,45 +60,9 @@ static bool is_elsewhere(const struct ctl_request *req)
 
 /* ---------------------------------------------- why peers were not reached */
 
-/* A connection that the peer closes fails as one that was reset. */
-static bool why_parse(struct node_why *why, const char *text)
-{
-	int at = -1;
-
-	M0_BASSERT(sizeof why->nwh_nid >= 64);
-	if (sscanf(text, "sock: cannot connect to %63s (%23[A-Z0-9])",
-		   why->nwh_nid, why->nwh_errname) == 2)
-		return true;
-	snprintf(why->nwh_errname, sizeof why->nwh_errname, "%s",
-		 m0_errname(-ECONNRESET));
-	return sscanf(text, "sock: %63s closed our connection before %n",
-		      why->nwh_nid, &at) == 1 &&
-	       at > 0;
-}
-
-/*
- * The socket driver says "sock: cannot connect to NID (ERROR): why", or "sock: NID
- * closed our connection before ...", once, when it tries; in the pause after it a
- * ping fails for the same reason.
- */
 void node_why_note(struct lnet_node *node, const char *text)
 {
-	struct node_why  why;
-	struct node_why *old;
-	unsigned         i;
-
-	if (!why_parse(&why, text))
-		return;
-	snprintf(why.nwh_text, sizeof why.nwh_text, "%s",
-		 strchr(text, ' ') + 1);
-	for (i = 0; i < NODE_WHYS_MAX; ++i) {
-		if (strcmp(node->lno_whys[i].nwh_nid, why.nwh_nid) == 0)
-			break;
-	}
-	old = &node->lno_whys[i < NODE_WHYS_MAX ? i : node->lno_whys_at];
-	if (i == NODE_WHYS_MAX)
-		node->lno_whys_at = (node->lno_whys_at + 1) % NODE_WHYS_MAX;
-	*old = why;
+	node_whys_note(&node->lno_whys, text, m0_time_now());
 }
 
 /* @return the reason, until the next call. */
@@ -107,24 +71,14 @@ static const char *job_why(const struct probe_set     *set,
 {
 	struct lnet_node *node =
 		container_of(set, const struct node_job, njb_set)->njb_node;
-	const char *name = m0_errname(probe->pr_status);
-	char        nid[M0_LNET_NIDSTR_SIZE];
-	unsigned    i;
 
 	/* The log says it for one NID a second; each answer has its own. */
 	if (probe->pr_status == -EHOSTUNREACH && node->lno_lnet != NULL &&
 	    route_why_not(node->lno_lnet, &probe->pr_nid, node->lno_route_why,
 			  sizeof node->lno_route_why))
 		return node->lno_route_why;
-	(void)m0_lnet_nid_print(&probe->pr_nid, nid, sizeof nid);
-	for (i = 0; i < NODE_WHYS_MAX; ++i) {
-		const struct node_why *why = &node->lno_whys[i];
-
-		if (strcmp(why->nwh_nid, nid) == 0 &&
-		    strcmp(why->nwh_errname, name) == 0)
-			return why->nwh_text;
-	}
-	return NULL;
+	return node_whys_get(&node->lno_whys, &probe->pr_nid, probe->pr_status,
+			     m0_time_now());
 }
 
 /* ------------------------------------------------------- pings, discoveries */

@@ -137,9 +137,11 @@ static void ni_tunables_add(struct json_t                *item,
 		jout_num(object, "conns_per_peer", ni->nii_conns_per_peer);
 		jout_num(object, "timeout", seconds(ni->nii_timeout_ms));
 		jout_int(object, "tos", (int)ni->nii_lnd.ldi_tos_plus_1 - 1);
-		if (m0_lnet_nid_net(&ni->nii_nid) >> 16 == M0_LNET_TYPE_O2IB)
+		if (m0_lnet_nid_net(&ni->nii_nid) >> 16 == M0_LNET_TYPE_O2IB) {
 			jout_num(object, "ack_timeout",
 				 ni->nii_lnd.ldi_ack_timeout);
+			jout_num(object, "get_req", ni->nii_lnd.ldi_get_req);
+		}
 	}
 	jout_int(item, "dev cpt", lo ? 0 : -1);
 	jout_str(item, "CPT", "[0]");

@@ -90,10 +90,17 @@ void probe_set_start(struct probe_set *set, struct m0_lnet *lnet)
 	set_put(set);
 }
 
-static void answer_add(struct json_t *list, const struct m0_lnet_probe *probe,
-		       bool json)
+static const char *why_of(const struct probe_set     *set,
+			  const struct m0_lnet_probe *probe)
+{
+	return set->pst_why == NULL ? NULL : set->pst_why(set, probe);
+}
+
+static void answer_add(const struct probe_set *set, struct json_t *list,
+		       const struct m0_lnet_probe *probe)
 {
 	struct json_t *item = jout_append(list);
+	const char    *why;
 	char           text[M0_LNET_NIDSTR_SIZE];
 	struct json_t *nids;
 	unsigned       i;
@@ -106,8 +113,11 @@ static void answer_add(struct json_t *list, const struct m0_lnet_probe *probe,
 		jout_str(jout_append(nids), "nid",
 			 m0_lnet_nid_print(&probe->pr_nids[i], text,
 					   sizeof text));
-	if (!json)
+	if (!set->pst_req.cq_json)
 		return;
+	why = why_of(set, probe);
+	if (why != NULL)
+		jout_str(item, "why", why);
 	jout_num(item, "ns", probe->pr_took_ns);
 	if (!m0_lnet_nid_is_any(&probe->pr_source))
 		jout_str(item, "source",
@@ -124,14 +134,6 @@ static bool source_is_wrong(const struct m0_lnet_probe *probe)
 	return probe->pr_status == -EINVAL &&
 	       !m0_lnet_nid_is_any(&probe->pr_self) &&
 	       !m0_lnet_nid_eq(&probe->pr_self, &probe->pr_source);
-}
-
-static const char *why_of(const struct probe_set     *set,
-			  const struct m0_lnet_probe *probe)
-{
-	return set->pst_why == NULL || probe->pr_status == 0
-		       ? NULL
-		       : set->pst_why(set, probe);
 }
 
 static void failure_add(const struct probe_set *set, struct json_t *list,
@@ -207,7 +209,7 @@ static void asker_add(const struct probe_set *set, struct json_t *tree)
 	jout_bool(object, "other_namespace", set->pst_elsewhere);
 }
 
-/* Why the node could not reach those that it did not reach. */
+/* Why the node did not reach those that it did not reach, and what does not fit others. */
 static void whys_print(const struct probe_set *set, const char *verb, FILE *err)
 {
 	unsigned i;
@@ -244,7 +246,7 @@ int probe_set_print(const struct probe_set *set, FILE *out, FILE *err)
 		const struct m0_lnet_probe *probe = &set->pst_probes[i];
 
 		if (probe->pr_status == 0) {
-			answer_add(answers, probe, json);
+			answer_add(set, answers, probe);
 			continue;
 		}
 		failure_add(set, failures, probe, verb);

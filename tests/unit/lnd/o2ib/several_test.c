@@ -34,8 +34,8 @@ static bool asks(void)
 	struct rig_qp *one;
 
 	for (one = rig.rg_qps; one < rig.rg_qps + RIG_QPS_MAX; ++one)
-		if (one->rgq_is_used && one->rgq_private[6] == M0_O2IB_CONNREQ &&
-		    !is_ours(one)) {
+		if (one->rgq_is_used &&
+		    one->rgq_private[6] == M0_O2IB_CONNREQ && !is_ours(one)) {
 			ours[ours_nr++] = one;
 			return true;
 		}
