@@ -61,7 +61,7 @@ check-vm: test-rdma test-kernel
 test-rdma:
 	@scripts/deps build
 	@scripts/test --build-only release
-	@tests/vm/run --build $(BUILD) rdma rdma-two verbs node suite || [ $$? = 77 ]
+	@tests/vm/run --build $(BUILD) rdma rdma-two verbs node node-two suite || [ $$? = 77 ]
 
 test-kernel:
 	@scripts/deps build

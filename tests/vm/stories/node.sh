@@ -36,8 +36,22 @@ until colibri ping --net 'o2ib(192.168.50.2)' 192.168.50.1@o2ib 2>/tmp/said; do
 done
 cat /tmp/said
 grep 'peer credits: its queue depth is 4, ours 8' /tmp/said
-kill $node
+# So it is through a node that runs.
+colibri node --net 'o2ib(192.168.50.2) get_req=1' --ctl /tmp/ctl >/tmp/asker 2>&1 &
+asker=$!
+try=0
+until colibri ping --ctl /tmp/ctl 192.168.50.1@o2ib 2>/tmp/said; do
+    cat /tmp/asker /tmp/said
+    [ $try -lt 20 ]
+    try=$((try + 1))
+    sleep 1
+done
+cat /tmp/said
+grep 'the node says: .*peer credits: its queue depth is 4, ours 8' /tmp/said
+colibri net show -v --ctl /tmp/ctl | grep 'get_req: 1'
+kill $node $asker
 wait $node || :
+wait $asker || :
 
 colibri perf --transport lnet --net 'o2ib(192.168.50.1)' --peer-net 'o2ib(192.168.50.2)' \
     --test latency,put,get --size 64,64K --time 0.5
