@@ -101,7 +101,9 @@ struct m0_o2ib_port {
 struct m0_o2ib_mem {
 	void  *ome_addr;
 	size_t ome_bytes;
-	void  *ome_priv;
+	/** Set by the user: no new map is of it, though it is still registered. */
+	bool  ome_is_left;
+	void *ome_priv;
 };
 
 /** Memory of a transfer: address, length, and its key for reading or writing by
@@ -298,8 +300,8 @@ struct m0_o2ib_dev_ops {
 	void (*odo_mem_del)(struct m0_o2ib_dev *dev, struct m0_o2ib_mem *mem);
 	/**
 	 * Gets keys for the memory of a transfer: those of regions (of several that
-	 * have it, the smallest, which is the user's own), or of a
-	 * registration that the provider makes for this map alone: it is not used
+	 * have it, the smallest, which is the user's own; a sink's segments are all
+	 * of one), or of a registration that the provider makes for this map alone: it is not used
 	 * for other memory that is at the same addresses later.
 	 * @param segs  1 .. M0_O2IB_MAP_SEGS_MAX, none empty.
 	 * @retval -EXDEV   SINK: not of one registration; @retval -EFAULT,

@@ -234,6 +234,66 @@ static void o2ib_mem_add(struct m0_lnd *lnd, const struct m0_lnd_mem *mem)
 	m0_list_add_tail(&drv->odr_regions, &region->oeg_link);
 }
 
+static void region_free(struct m0_o2ib__drv    *drv,
+			struct m0_o2ib__region *region)
+{
+	m0_list_del(&region->oeg_link);
+	drv->odr_ops->odo_mem_del(drv->odr_dev, &region->oeg_mem);
+	m0_free(region);
+}
+
+/** Is some of its memory in another region, whose transfers may have its keys? */
+static bool is_shared(const struct m0_o2ib__drv    *drv,
+		      const struct m0_o2ib__region *region)
+{
+	const struct m0_o2ib_mem *mem = &region->oeg_mem;
+	uintptr_t                 from = (uintptr_t)mem->ome_addr;
+	struct m0_o2ib__region   *other;
+
+	m0_list_for_each_entry(&drv->odr_regions, other, struct m0_o2ib__region,
+			       oeg_link) {
+		uintptr_t begin = (uintptr_t)other->oeg_mem.ome_addr;
+
+		if (other != region && begin - from < mem->ome_bytes)
+			return true;
+		if (other != region && from - begin < other->oeg_mem.ome_bytes)
+			return true;
+	}
+	return false;
+}
+
+/** Nothing new has its keys. Others' transfers that have them go on. */
+static void region_leave(struct m0_o2ib__drv    *drv,
+			 struct m0_o2ib__region *region)
+{
+	if (m0_list_is_empty(&drv->odr_live) || !is_shared(drv, region)) {
+		region_free(drv, region);
+		return;
+	}
+	region->oeg_mem.ome_is_left = true;
+	region->oeg_before = drv->odr_number;
+	region->oeg_lnd_mem = NULL;
+	m0_list_move_tail(&drv->odr_left, &region->oeg_link);
+}
+
+static void left_look(struct m0_o2ib__drv *drv)
+{
+	struct m0_list_link *link = m0_list_first(&drv->odr_live);
+	uint64_t             first = drv->odr_number;
+
+	if (link != NULL)
+		first = m0_list_entry(link, struct m0_o2ib__xfer, oxf_live)
+				->oxf_number;
+	while ((link = m0_list_first(&drv->odr_left)) != NULL) {
+		struct m0_o2ib__region *region =
+			m0_list_entry(link, struct m0_o2ib__region, oeg_link);
+
+		if (region->oeg_before > first)
+			return;
+		region_free(drv, region);
+	}
+}
+
 static void o2ib_mem_del(struct m0_lnd *lnd, const struct m0_lnd_mem *mem)
 {
 	struct m0_o2ib__drv    *drv = m0_o2ib__drv_of(lnd);
@@ -241,13 +301,9 @@ static void o2ib_mem_del(struct m0_lnd *lnd, const struct m0_lnd_mem *mem)
 	struct m0_o2ib__region *after;
 
 	m0_list_for_each_entry_safe(&drv->odr_regions, region, after,
-				    struct m0_o2ib__region, oeg_link) {
-		if (region->oeg_lnd_mem != mem)
-			continue;
-		m0_list_del(&region->oeg_link);
-		drv->odr_ops->odo_mem_del(drv->odr_dev, &region->oeg_mem);
-		m0_free(region);
-	}
+				    struct m0_o2ib__region, oeg_link)
+		if (region->oeg_lnd_mem == mem)
+			region_leave(drv, region);
 }
 
 /* -- steps -------------------------------------------------------------------------- */
@@ -347,6 +403,8 @@ static m0_time_t o2ib_step(struct m0_lnd *lnd, m0_time_t now)
 	paused_look(drv);
 	(void)nis_look(drv, now);
 	dirty_flush(drv);
+	if (M0_UNLIKELY(!m0_list_is_empty(&drv->odr_left)))
+		left_look(drv);
 	m0_o2ib__txs_tell(drv);
 	nis_tell(drv);
 	if (drv->odr_spoke || drv->odr_is_pending)
@@ -365,10 +423,11 @@ static void o2ib_fini(struct m0_lnd *lnd)
 	struct m0_list_link *link;
 
 	M0_PRE(m0_list_is_empty(&drv->odr_nis));
+	M0_PRE(m0_list_is_empty(&drv->odr_live));
+	m0_list_splice_tail(&drv->odr_regions, &drv->odr_left);
 	while ((link = m0_list_first(&drv->odr_regions)) != NULL)
-		o2ib_mem_del(lnd, m0_list_entry(link, struct m0_o2ib__region,
-						oeg_link)
-					  ->oeg_lnd_mem);
+		region_free(drv, m0_list_entry(link, struct m0_o2ib__region,
+					       oeg_link));
 	m0_o2ib__pools_free(drv);
 	drv->odr_ops->odo_fini(drv->odr_dev);
 	m0_free(drv);
@@ -403,6 +462,8 @@ int m0_o2ib_create(struct m0_lnd **ret, const struct m0_o2ib_cfg *cfg,
 	drv->odr_reactor = dev->odv_reactor;
 	m0_list_init(&drv->odr_nis);
 	m0_list_init(&drv->odr_regions);
+	m0_list_init(&drv->odr_left);
+	m0_list_init(&drv->odr_live);
 	m0_list_init(&drv->odr_dirty);
 	m0_list_init(&drv->odr_paused);
 	m0_list_init(&drv->odr_offered);

@@ -67,6 +67,9 @@ enum m0_o2ib__xfer_state {
 };
 /** A payload that RDMA moves. */
 struct m0_o2ib__xfer {
+	/** In odr_live, by number: those that have begun, in order. */
+	struct m0_list_link oxf_live;
+	uint64_t            oxf_number;
 	/** In oni_hungry, ocn_asked, or ocn_sinks. */
 	struct m0_list_link oxf_link;
 	/** In odr_offered: a sink that a peer may write. */
@@ -278,6 +281,8 @@ struct m0_o2ib__region {
 	struct m0_list_link      oeg_link;
 	const struct m0_lnd_mem *oeg_lnd_mem;
 	struct m0_o2ib_mem       oeg_mem;
+	/** In odr_left: payloads with lower numbers may have its keys. */
+	uint64_t oeg_before;
 };
 
 struct m0_o2ib__drv {
@@ -288,9 +293,15 @@ struct m0_o2ib__drv {
 	struct m0_reactor            *odr_reactor;
 	struct m0_list                odr_nis;
 	struct m0_list                odr_regions;
-	struct m0_list                odr_dirty;
-	struct m0_list                odr_paused;
-	struct m0_list                odr_offered;
+	/** Regions that the application has taken back, and whose memory it still has
+	 * in another region: they stay until payloads that had begun are over. */
+	struct m0_list odr_left;
+	/** All xfers that are in use, and the number of the next. */
+	struct m0_list odr_live;
+	uint64_t       odr_number;
+	struct m0_list odr_dirty;
+	struct m0_list odr_paused;
+	struct m0_list odr_offered;
 	/** Messages of the engine that have ended. */
 	struct m0_list odr_ended;
 	/** Conns that odu_over or the like has ended. */

@@ -17,6 +17,9 @@ struct m0_o2ib__xfer *m0_o2ib__xfer_get(struct m0_o2ib__ni *ni)
 	xfer->oxf_desc.ibd_frags_max = M0_O2IB_FRAGS_MAX;
 	m0_list_link_init(&xfer->oxf_link);
 	m0_list_link_init(&xfer->oxf_offered);
+	m0_list_link_init(&xfer->oxf_live);
+	xfer->oxf_number = ni->oni_drv->odr_number++;
+	m0_list_add_tail(&ni->oni_drv->odr_live, &xfer->oxf_live);
 	++ni->oni_xfers_nr;
 	return xfer;
 }
@@ -40,7 +43,10 @@ void m0_o2ib__xfer_put(struct m0_o2ib__xfer *xfer)
 		--xfer->oxf_peer->ope_fetches_nr;
 		--ni->oni_fetches_nr;
 	}
+	m0_list_del(&xfer->oxf_live);
 	--ni->oni_xfers_nr;
+	if (M0_UNLIKELY(!m0_list_is_empty(&ni->oni_drv->odr_left)))
+		m0_o2ib__rouse(ni->oni_drv);
 	m0_list_add(&ni->oni_drv->odr_free_xfers, &xfer->oxf_link);
 }
 

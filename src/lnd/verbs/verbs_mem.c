@@ -50,22 +50,38 @@ static bool mem_has(const struct m0_o2ib_mem *mem,
 	return off <= mem->ome_bytes && seg->osg_bytes <= mem->ome_bytes - off;
 }
 
-/* The registration that has the whole segment, or NULL. A region may have others in it, which
+static bool mem_has_all(const struct m0_o2ib_mem *mem,
+			const struct m0_o2ib_seg *segs, unsigned nr)
+{
+	unsigned i;
+
+	if (mem->ome_is_left)
+		return false;
+	for (i = 0; i < nr; ++i)
+		if (!mem_has(mem, &segs[i]))
+			return false;
+	return true;
+}
+
+/* The registration that has all these segments, or NULL. A region may have others in it, which
  * stand behind it. The smallest is found: memory of the driver may be within a region of the
  * application, which leaves earlier. */
 static struct ibv_mr *mr_find(const struct m0_verbs_hca *hca,
-			      const struct m0_o2ib_seg  *seg)
+			      const struct m0_o2ib_seg *segs, unsigned nr)
 {
-	unsigned at = mem_after(hca->vhc_dev, seg->osg_addr);
+	const struct m0_verbs_mem *best = NULL;
+	unsigned at = mem_after(hca->vhc_dev, segs[0].osg_addr);
 	unsigned end = at - min_check(at, (unsigned)MEMS_LOOK_MAX);
 
 	while (at-- > end) {
 		const struct m0_verbs_mem *mem = hca->vhc_dev->vdv_mems[at];
 
-		if (mem_has(mem->vbm_mem, seg))
-			return mem->vbm_mrs[hca->vhc_index];
+		if (mem_has_all(mem->vbm_mem, segs, nr) &&
+		    (best == NULL ||
+		     mem->vbm_mem->ome_bytes < best->vbm_mem->ome_bytes))
+			best = mem;
 	}
-	return NULL;
+	return best == NULL ? NULL : best->vbm_mrs[hca->vhc_index];
 }
 
 static int mems_grow(struct m0_verbs_dev *dev)
@@ -203,30 +219,40 @@ static int map_foreign(struct m0_verbs_hca *hca, struct m0_o2ib_seg *segs,
 	return 0;
 }
 
+/* A peer has one key for all segments of a sink. */
+static int map_sink(struct m0_verbs_hca *hca, struct m0_o2ib_seg *segs,
+		    unsigned nr, struct m0_o2ib_map *ret)
+{
+	const struct ibv_mr *mr = mr_find(hca, segs, nr);
+	unsigned             i;
+
+	if (mr == NULL)
+		return map_foreign(hca, segs, nr, true, ret);
+	for (i = 0; i < nr; ++i)
+		segs[i].osg_lkey = mr->lkey;
+	ret->omp_rkey = mr->rkey;
+	return 0;
+}
+
 int m0_verbs__map(struct m0_o2ib_port *port, struct m0_o2ib_seg *segs,
 		  unsigned nr, enum m0_o2ib_map_kind kind,
 		  struct m0_o2ib_map *ret)
 {
 	struct m0_verbs_hca *hca =
 		((struct m0_verbs_port *)port->ort_priv)->vbp_hca;
-	bool           is_sink = kind == M0_O2IB_MAP_SINK;
-	struct ibv_mr *first = NULL;
-	struct ibv_mr *mr;
-	unsigned       i;
+	const struct ibv_mr *mr;
+	unsigned             i;
 
 	M0_PRE(nr >= 1 && nr <= M0_O2IB_MAP_SEGS_MAX);
 	M0_SET0(ret);
+	if (kind == M0_O2IB_MAP_SINK)
+		return map_sink(hca, segs, nr, ret);
 	for (i = 0; i < nr; ++i) {
-		mr = mr_find(hca, &segs[i]);
+		mr = mr_find(hca, &segs[i], 1);
 		if (mr == NULL)
-			return map_foreign(hca, segs, nr, is_sink, ret);
-		if (i == 0)
-			first = mr;
-		else if (is_sink && mr != first)
-			return -EXDEV;
+			return map_foreign(hca, segs, nr, false, ret);
 		segs[i].osg_lkey = mr->lkey;
 	}
-	ret->omp_rkey = first->rkey;
 	return 0;
 }
 

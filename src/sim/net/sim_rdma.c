@@ -259,11 +259,14 @@ static void rdm_port_close(struct m0_o2ib_dev *base, struct m0_o2ib_port *port)
 
 /* -- memory ----------------------------------------------------------------------- */
 
-static struct rdm_key *key_add(struct rdm_dev *dev, void *addr, uint64_t bytes)
+static struct rdm_key *key_add(struct rdm_dev           *dev,
+			       const struct m0_o2ib_mem *mem, void *addr,
+			       uint64_t bytes)
 {
 	struct rdm_key *key = m0_sim__realloc(NULL, 1, sizeof *key);
 
-	*key = (struct rdm_key){ .rdk_next = dev->rdd_keys,
+	*key = (struct rdm_key){ .rdk_mem = mem,
+				 .rdk_next = dev->rdd_keys,
 				 .rdk_key = ++dev->rdd_key * 0x101,
 				 .rdk_addr = addr,
 				 .rdk_bytes = bytes,
@@ -294,7 +297,8 @@ struct rdm_key *rdm_key_find(struct rdm_dev *dev, const void *addr,
 	struct rdm_key *key;
 
 	for (key = dev->rdd_keys; key != NULL; key = key->rdk_next)
-		if (!key->rdk_is_foreign && from >= key->rdk_addr &&
+		if (key->rdk_mem != NULL && !key->rdk_mem->ome_is_left &&
+		    from >= key->rdk_addr &&
 		    (uint64_t)(from - key->rdk_addr) <= key->rdk_bytes &&
 		    bytes <=
 			    key->rdk_bytes - (uint64_t)(from - key->rdk_addr) &&
@@ -305,7 +309,8 @@ struct rdm_key *rdm_key_find(struct rdm_dev *dev, const void *addr,
 
 static int rdm_mem_add(struct m0_o2ib_dev *base, struct m0_o2ib_mem *mem)
 {
-	mem->ome_priv = key_add(dev_of(base), mem->ome_addr, mem->ome_bytes);
+	mem->ome_priv =
+		key_add(dev_of(base), mem, mem->ome_addr, mem->ome_bytes);
 	return 0;
 }
 
@@ -345,8 +350,7 @@ static int sink_map(struct rdm_dev *dev, const struct m0_o2ib_seg *segs,
 	if (key == NULL && (!dev->rdd_foreign || bytes > ENCLOSED_MAX))
 		return nr > 1 ? -EXDEV : -EFAULT;
 	if (key == NULL) {
-		key = key_add(dev, addr, bytes);
-		key->rdk_is_foreign = true;
+		key = key_add(dev, NULL, addr, bytes);
 		ret->omp_priv[1] = key;
 		++dev->rdd_dev.odv_counts.odc_regs_nr;
 	} else {
@@ -775,26 +779,5 @@ void m0_sim_rdma_remove(struct m0_sim_host *host)
 			rp->rdo_port->ort_is_gone = true;
 			rdm_event_add(dev, RDM_EV_PORT, NULL)->rde_port = rp;
 		}
-	}
-}
-
-void m0_sim_rdma_counts(struct m0_o2ib_dev_counts *ret)
-{
-	struct rdm_dev *dev;
-
-	*ret = (struct m0_o2ib_dev_counts){};
-	m0_list_for_each_entry(&rdm_it->rdm_devs, dev, struct rdm_dev,
-			       rdd_link) {
-		const struct m0_o2ib_dev_counts *more =
-			&dev->rdd_dev.odv_counts;
-
-		ret->odc_sends_nr += more->odc_sends_nr;
-		ret->odc_writes_nr += more->odc_writes_nr;
-		ret->odc_write_bytes += more->odc_write_bytes;
-		ret->odc_send_bells_nr += more->odc_send_bells_nr;
-		ret->odc_recv_bells_nr += more->odc_recv_bells_nr;
-		ret->odc_recvs_nr += more->odc_recvs_nr;
-		ret->odc_signalled_nr += more->odc_signalled_nr;
-		ret->odc_regs_nr += more->odc_regs_nr;
 	}
 }

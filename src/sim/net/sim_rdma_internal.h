@@ -15,13 +15,14 @@ enum {
 
 /** A registration: of a region, or for one map. */
 struct rdm_key {
-	/** Keys of one transfer are no other's, though its memory may be within. */
-	bool            rdk_is_foreign;
-	struct rdm_key *rdk_next;
-	uint32_t        rdk_key;
-	char           *rdk_addr;
-	uint64_t        rdk_bytes;
-	uint64_t        rdk_shift;
+	/** The user's region. NULL: keys of one transfer, which are no
+	 * other's, though its memory may be within. */
+	const struct m0_o2ib_mem *rdk_mem;
+	struct rdm_key           *rdk_next;
+	uint32_t                  rdk_key;
+	char                     *rdk_addr;
+	uint64_t                  rdk_bytes;
+	uint64_t                  rdk_shift;
 	/** Uses of a region's key. */
 	unsigned rdk_maps_nr;
 };

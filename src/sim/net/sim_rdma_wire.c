@@ -497,3 +497,24 @@ static void packet_fire(struct m0_sim_timer *timer)
 		message_arrive(packet);
 	}
 }
+
+void m0_sim_rdma_counts(struct m0_o2ib_dev_counts *ret)
+{
+	struct rdm_dev *dev;
+
+	*ret = (struct m0_o2ib_dev_counts){};
+	m0_list_for_each_entry(&rdm_it->rdm_devs, dev, struct rdm_dev,
+			       rdd_link) {
+		const struct m0_o2ib_dev_counts *more =
+			&dev->rdd_dev.odv_counts;
+
+		ret->odc_sends_nr += more->odc_sends_nr;
+		ret->odc_writes_nr += more->odc_writes_nr;
+		ret->odc_write_bytes += more->odc_write_bytes;
+		ret->odc_send_bells_nr += more->odc_send_bells_nr;
+		ret->odc_recv_bells_nr += more->odc_recv_bells_nr;
+		ret->odc_recvs_nr += more->odc_recvs_nr;
+		ret->odc_signalled_nr += more->odc_signalled_nr;
+		ret->odc_regs_nr += more->odc_regs_nr;
+	}
+}

@@ -484,6 +484,45 @@ static void a_region_is_registered_once(void **state)
 	assert_int_equal(rig.rg_mems_nr, before);
 }
 
+/* A region that leaves stays registered, if another has some of its memory, until transfers that may
+ * have its keys are over, but not for later ones; one that shares nothing leaves at once. */
+static void a_region_within_another_leaves_late(void **state)
+{
+	static uint8_t           memory[LARGE];
+	static uint8_t           elsewhere[LARGE];
+	const struct m0_lnd_ops *ops = rig.rg_lnd->ld_ops;
+	const struct m0_lnd_mem  all = { memory, sizeof memory, 1 };
+	const struct m0_lnd_mem  part = { memory + 10, 1000, 2 };
+	const struct m0_lnd_mem  other = { elsewhere, sizeof elsewhere, 3 };
+	struct rig_tx           *rt;
+	unsigned                 before;
+
+	(void)state;
+	rt = send(LARGE);
+	assert_int_equal(heard(), M0_O2IB_PUT_REQ);
+	before = rig.rg_mems_nr;
+	ops->ldo_mem_add(rig.rg_lnd, &all);
+	ops->ldo_mem_add(rig.rg_lnd, &part);
+	ops->ldo_mem_add(rig.rg_lnd, &other);
+	ops->ldo_mem_del(rig.rg_lnd, &other);
+	assert_int_equal(rig.rg_mems_nr, before + 2);
+	ops->ldo_mem_del(rig.rg_lnd, &part);
+	rig_step(&rig);
+	assert_int_equal(rig.rg_mems_nr, before + 2);
+	/* One that begins later does not hold it. */
+	say_put_req(LARGE);
+	qp->rgq_seen = 0;
+	assert_int_equal(heard(), M0_O2IB_PUT_REQ);
+	say_ack(1, LARGE);
+	rig_complete(&rig, qp);
+	assert_true(rt->rgt_is_done);
+	assert_int_equal(rig.rg_mems_nr, before + 1);
+	ops->ldo_mem_add(rig.rg_lnd, &part);
+	ops->ldo_mem_del(rig.rg_lnd, &all);
+	assert_int_equal(rig.rg_mems_nr, before + 2);
+	ops->ldo_mem_del(rig.rg_lnd, &part);
+}
+
 /* Memory that is in no region has keys for one transfer, which go with it: nothing is kept that the
  * application may have given back. The transfers in flight bound them. */
 static void foreign_keys_end_with_the_transfer(void **state)
@@ -721,6 +760,7 @@ int main(void)
 		CASE(a_device_is_removed),
 		CASE(a_flood_of_requests_is_bounded),
 		CASE(a_region_is_registered_once),
+		CASE(a_region_within_another_leaves_late),
 		CASE(foreign_keys_end_with_the_transfer),
 		CASE(a_connection_is_bounded),
 		CASE(a_message_comes_early),
