@@ -1,13 +1,14 @@
 -- SPDX-License-Identifier: Apache-2.0 OR MIT
--- Dissects LNet over TCP (Lustre's socket driver, ksocklnd, versions 1 to 4), and packets of
--- Colibri's RPC layer in it. For Wireshark and tshark:
+-- Dissects LNet over TCP (Lustre's socket driver, ksocklnd, versions 1 to 4), packets of
+-- Colibri's RPC layer in it, and what `colibri capture` writes. For Wireshark and tshark:
 --
 --   cp lnet.lua ~/.local/lib/wireshark/plugins/
 --   tshark -X lua_script:lnet.lua -r FILE -Y 'm0lnet.type == "PUT" && m0lnet.portal == 40'
 --
 -- TCP port 988 is LNet's; on other ports a connection is found by its first bytes. One that
 -- was recorded from the middle is decoded where a message begins a segment. Protocols:
--- ksocklnd (requests, hellos, frames), m0lnet (messages), m0rpc (packets and items).
+-- ksocklnd (requests, hellos, frames), m0capture (a message that a node recorded: interface,
+-- neighbour, direction, why it was dropped), m0lnet (messages), m0rpc (packets and items).
 -- Wireshark's own protocol lnet knows neither hellos nor versions 1 and 4; this file takes its
 -- port.
 
@@ -32,6 +33,7 @@ local opcodes = { "CONN_ESTABLISH", "CONN_ESTABLISH_REPLY", "CONN_TERMINATE",
 local item_flags = { "REQUEST", "REPLY", "ONEWAY", "DUP", "CANCEL", "SKIP", "ACK" }
 
 local ksock = Proto("ksocklnd", "LNet socket driver")
+local capture = Proto("m0capture", "LNet message, recorded by a node")
 local lnet = Proto("m0lnet", "LNet message")
 local rpc = Proto("m0rpc", "Colibri RPC")
 
@@ -55,6 +57,15 @@ local f = {
   zcack = field("uint64", "ksocklnd.zc_ack", "Zero-copy answer cookie"),
 }
 ksock.fields = f
+
+local c = {
+  direction = field("string", "m0capture.direction", "Direction"),
+  near = field("string", "m0capture.local", "Interface of the node"),
+  hop = field("string", "m0capture.hop", "Peer or router next to it"),
+  dropped = field("string", "m0capture.dropped", "Dropped by the node"),
+  partial = field("bool", "m0capture.partial", "The payload did not arrive whole"),
+}
+capture.fields = c
 
 local m = {
   dest = field("string", "m0lnet.dest", "Destination NID"),
@@ -293,7 +304,8 @@ local bodies = {
 
 local function message(version, tvb, pinfo, root)
   local size, pids = lnet_size(version, tvb, 0)
-  local tree = root:add(lnet, tvb(0, size))
+  -- A capture may have the first bytes of the payload alone.
+  local tree = root:add(lnet, tvb(0, math.min(size, tvb:len())))
   local dest, source
   if version == 4 then
     dest, source = nid_large(tvb(0, 20)), nid_large(tvb(20, 20))
@@ -313,9 +325,10 @@ local function message(version, tvb, pinfo, root)
   local text = string.format("%s %s -> %s", name, source, dest)
   if bodies[kind] then text = text .. bodies[kind](tvb(pids + 16, 40), tree) end
   text = text .. string.format(" payload=%d", nr)
-  if nr > 0 then
-    local payload = tvb(pids + 56, nr)
-    local first = nr >= 16 and payload(0, 4):le_uint() or 0
+  local here = math.min(nr, tvb:len() - pids - 56)
+  if here > 0 then
+    local payload = tvb(pids + 56, here)
+    local first = here >= 16 and payload(0, 4):le_uint() or 0
     tree:add(m.payload, payload)
     if first == PING then
       ping(payload, tree)
@@ -327,6 +340,41 @@ local function message(version, tvb, pinfo, root)
   end
   tree:append_text(": " .. text)
   return text
+end
+
+-- -------------------------------------------------------------- capture -----
+
+-- One byte 1, flags (1: leaves, 2: large NIDs, 4: dropped, 8: the payload is not whole),
+-- two bytes: where the message begins, least byte first; two NIDs of 20 bytes, the reason of
+-- a drop, then the header and what there is of the payload.
+function capture.dissector(tvb, pinfo, root)
+  if tvb:len() < 44 or tvb(0, 1):uint() ~= 1 then return 0 end
+  local flags, at = tvb(1, 1):uint(), tvb(2, 2):le_uint()
+  local version = bit.band(flags, 2) ~= 0 and 4 or 3
+  if at < 44 or at > tvb:len() or not lnet_size(version, tvb, at) then return 0 end
+  local leaves = bit.band(flags, 1) ~= 0
+  local near, hop = nid_large(tvb(4, 20)), nid_large(tvb(24, 20))
+  local tree = root:add(capture, tvb(0, at))
+  local text = (leaves and "out " or "in ") .. near .. (leaves and " > " or " < ") .. hop
+  tree:add(c.direction, tvb(1, 1), leaves and "out" or "in")
+  tree:add(c.near, tvb(4, 20), near)
+  tree:add(c.hop, tvb(24, 20), hop)
+  pinfo.cols.protocol = "LNET"
+  local info = message(version, tvb(at):tvb(), pinfo, root)
+  if bit.band(flags, 4) ~= 0 then
+    local why = at > 44 and tvb(44, at - 44):stringz() or ""
+    tree:add(c.dropped, tvb(44, at - 44), why)
+    info = info .. " [dropped: " .. why .. "]"
+  end
+  if bit.band(flags, 8) ~= 0 then
+    tree:add(c.partial, tvb(1, 1), true)
+    info = info .. " [incomplete]"
+  end
+  tree:append_text(": " .. text)
+  pinfo.cols.src = leaves and near or hop
+  pinfo.cols.dst = leaves and hop or near
+  pinfo.cols.info = info
+  return tvb:len()
 end
 
 -- ------------------------------------------------------------- ksocklnd -----

@@ -479,6 +479,10 @@ int m0_lnet_engine_fault_reset(struct m0_lnet_engine  *eng,
 int m0_lnet_engine_fault_get(const struct m0_lnet_engine *eng,
 			     enum m0_lnet_fault_kind      kind,
 			     struct m0_lnet_fault *ret, unsigned max);
+/** See the calls of m0/lnet_tap.h. */
+struct m0_lnet_tap;
+int m0_lnet_engine_tap_add(struct m0_lnet_engine *eng, struct m0_lnet_tap *tap);
+int m0_lnet_engine_tap_del(struct m0_lnet_engine *eng, struct m0_lnet_tap *tap);
 
 /**
  * Returns the live counters: the strand writes them, any thread may read them.

@@ -175,6 +175,18 @@ static int fault_get_do(struct m0_node *node, uint32_t nr)
 	return rc == 0 ? rules_nr : rc;
 }
 
+static int tap_add_do(struct m0_node *node, uint32_t nr)
+{
+	return m0_lnet_engine_tap_add(
+		node->nod_engine, m0_node__control_record(node, nr)->rqc_tap);
+}
+
+static int tap_del_do(struct m0_node *node, uint32_t nr)
+{
+	return m0_lnet_engine_tap_del(
+		node->nod_engine, m0_node__control_record(node, nr)->rqc_tap);
+}
+
 static int route_add_do(struct m0_node *node, uint32_t nr)
 {
 	M0_PRE_EX(m0_node__invariant(node));
@@ -463,6 +475,8 @@ static const verb_t verbs[M0_RING_VERBS_NR] = {
 	[M0_RING_STATS_GET] = stats_get_do,
 	[M0_RING_INFO_HEAD] = info_head_do,
 	[M0_RING_PEER_NIS_GET] = peer_nis_get_do,
+	[M0_RING_TAP_ADD] = tap_add_do,
+	[M0_RING_TAP_DEL] = tap_del_do,
 };
 
 /* --------------------------------------------------------------- answers -- */

@@ -297,6 +297,9 @@ enum m0_ring_verb {
 	/** rqc_choice: entries behind that of rch_src, rch_max at most. The answer is a block,
 	 * an array of struct m0_lnet_peer_ni_row. */
 	M0_RING_PEER_NIS_GET,
+	/** rqc_tap. Only within a process. */
+	M0_RING_TAP_ADD,
+	M0_RING_TAP_DEL,
 	M0_RING_VERBS_NR
 };
 
@@ -418,6 +421,7 @@ struct m0_ring_control {
 		struct m0_ring_tune       rqc_tune;
 		struct m0_ring_peer       rqc_peer;
 		struct m0_ring_net        rqc_net;
+		struct m0_lnet_tap       *rqc_tap;
 		uint64_t rqc_piece[M0_RING_PIECE_BYTES / sizeof(uint64_t)];
 	};
 } __attribute__((__aligned__(64)));

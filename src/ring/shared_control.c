@@ -48,6 +48,9 @@ static const uint8_t rights[M0_RING_VERBS_NR] = {
 	[M0_RING_STATS_GET] = M0_SHARED_RIGHT_QUERY,
 	[M0_RING_INFO_HEAD] = M0_SHARED_RIGHT_QUERY,
 	[M0_RING_PEER_NIS_GET] = M0_SHARED_RIGHT_QUERY,
+	/* A pointer of another process. */
+	[M0_RING_TAP_ADD] = M0_SHARED_RIGHT_NONE,
+	[M0_RING_TAP_DEL] = M0_SHARED_RIGHT_NONE,
 };
 
 enum m0_shared_right m0_shared_verb_right(uint32_t verb)

@@ -8,6 +8,7 @@
 #include "m0/lnet_explain.h"
 #include "m0/lnet_fault.h"
 #include "m0/lnet_route.h"
+#include "m0/lnet_tap.h"
 #include "m0/lnet_udsp.h"
 #include "m0/lnet_tune.h"
 #include "m0/lnet_run.h"
@@ -180,6 +181,14 @@ static int probe(enum m0_lnet_probe_kind kind)
 	return m0_lnet_probe_sync(nodes[0], &probe);
 }
 
+static void tapped(struct m0_lnet_tap *tap, const struct m0_lnet_tap_msg *msg)
+{
+	assert_true(msg->ltv_head_bytes > 0);
+	(void)tap;
+}
+
+static struct m0_lnet_tap node_tap = { .ltp_message = tapped };
+
 static void told_what_it_knows(void)
 {
 	struct m0_lnet_fault_attr  attr;
@@ -199,6 +208,8 @@ static void told_what_it_knows(void)
 	assert_int_equal(
 		m0_lnet_fault_get(nodes[0], M0_LNET_FAULT_ANY, NULL, 0), 1);
 	assert_int_equal(m0_lnet_fault_reset(nodes[0], M0_LNET_FAULT_ANY), 1);
+	FAIL_TRY(m0_lnet_tap_add(nodes[0], &node_tap));
+	FAIL_TRY(m0_lnet_tap_del(nodes[0], &node_tap));
 	FAIL_TRY(m0_lnet_mem_register(nodes[0], from, BYTES));
 	m0_lnet_mem_deregister(nodes[0], from, BYTES);
 }

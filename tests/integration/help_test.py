@@ -8,7 +8,7 @@ import cli
 
 COMMANDS = ('copy', 'serve', 'put', 'get', 'ls', 'stat', 'rm', 'perf', 'node',
             'ping', 'discover', 'doctor', 'net', 'peer', 'stats', 'global', 'process',
-            'top', 'metrics', 'config', 'set', 'debug', 'route', 'explain', 'routing', 'udsp',
+            'top', 'metrics', 'capture', 'config', 'set', 'debug', 'route', 'explain', 'routing', 'udsp',
             'fault', 'lst', 'completion', 'version', 'help')
 COMMON = {'help', 'usage', 'version'}
 MAN = os.path.join(os.path.dirname(__file__), '..', '..', 'docs', 'man')

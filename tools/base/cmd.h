@@ -52,6 +52,7 @@ int process_main(int argc, char **argv);
 int stats_main(int argc, char **argv);
 int top_main(int argc, char **argv);
 int metrics_main(int argc, char **argv);
+int capture_main(int argc, char **argv);
 int config_main(int argc, char **argv);
 int global_main(int argc, char **argv);
 int set_main(int argc, char **argv);

@@ -33,6 +33,8 @@ const struct tool_cmd tool_cmds[] = {
 	{ "top", "watch the running node", NULL, top_main },
 	{ "metrics", "print the metrics of the running node", NULL,
 	  metrics_main },
+	{ "capture", "record messages of the running node for Wireshark", NULL,
+	  capture_main },
 	{ "config", "check, import, export or compare a configuration file",
 	  "check import export diff confirm undo", config_main },
 	{ "set", "change a parameter of the running node",

@@ -6,7 +6,7 @@
  *	VERB [key=value ...] [NID ...]
  *
  * with VERB one of ping, discover, net.show, peer.show, peer.list, stats.show,
- * stats.reset, global.show, process.show, process.drain, metrics.show, explain, config.export, config.import,
+ * stats.reset, global.show, process.show, process.drain, metrics.show, explain, capture, config.export, config.import,
  * config.confirm, config.undo, net.add, net.del, route.add, route.del, route.show, routing.show,
  * udsp.add, udsp.del, udsp.show, udsp.add_dry, udsp.del_dry, set,
  * net.set, peer.add, peer.del, peer.set, debug.recovery, fault.add, fault.del, fault.show, fault.reset; then the answer, a line
@@ -16,6 +16,9 @@
  * and OUT bytes for standard output and ERR bytes for standard error. CODE is
  * the exit code of the command. After the line of config.import, which has body=N,
  * come N bytes: the name of a file, a newline, and the file.
+ *
+ * A capture that begins is answered by the line "stream" and a pcapng file, which ends when
+ * the client closes its half of the connection.
  */
 #ifndef M0_TOOLS_CTL_H
 #define M0_TOOLS_CTL_H
@@ -40,6 +43,7 @@ enum ctl_verb {
 	CTL_PROCESS_DRAIN,
 	CTL_METRICS_SHOW,
 	CTL_EXPLAIN,
+	CTL_CAPTURE,
 	CTL_CONFIG_EXPORT,
 	CTL_CONFIG_IMPORT,
 	CTL_CONFIG_CONFIRM,
@@ -122,14 +126,14 @@ struct ctl_request {
 	struct m0_lnet_nid cq_source;
 	/** ping, discover: of whom; explain: to whom; peer.show: at most one, none is all;
 	 * peer.set, net.set: of which, none is all; peer.add, peer.del: the
-	 * primary NID and further ones. */
+	 * primary NID and further ones; capture: messages from, to or by one of them. */
 	struct m0_lnet_nid cq_nids[CTL_NIDS_MAX];
 	unsigned           cq_nids_nr;
 	/** set: name of what is set; debug.recovery: "local" or "peer"; config.import:
-	 * "add", "del" or "replace". */
+	 * "add", "del" or "replace"; capture: "in", "out" or "both". */
 	char cq_name[CTL_NAME_BYTES];
 	/** set: the value; net.set, peer.set: the health; explain: bytes; config.import: seconds in
-	 * which the change is to be confirmed, 0: it need not be. */
+	 * which the change is to be confirmed, 0: it need not be; capture: bytes of the payload. */
 	uint64_t cq_value;
 	/** peer.add: the peer is not Multi-Rail. */
 	bool cq_non_mr;
@@ -141,7 +145,8 @@ struct ctl_request {
 	/** udsp.add, udsp.add_dry: the rule; udsp.del, udsp.del_dry, udsp.show:
 	 * lud_idx, or all. */
 	struct m0_lnet_udsp cq_udsp;
-	/** fault.add: the rule; others: kind, ANY for all, and del: NIDs. */
+	/** fault.add: the rule; others: kind, ANY for all, and del: NIDs; capture: the
+	 * messages that a rule would match. */
 	struct m0_lnet_fault_attr cq_fault;
 	/** config.import: what follows the line. The request does not own it. */
 	const char *cq_body;

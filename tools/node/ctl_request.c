@@ -22,6 +22,8 @@ static const struct {
 	[CTL_PROCESS_DRAIN] = { "process.drain", CTL_RIGHT_CHANGE },
 	[CTL_METRICS_SHOW] = { "metrics.show", CTL_RIGHT_LOOK },
 	[CTL_EXPLAIN] = { "explain", CTL_RIGHT_LOOK },
+	/* Payloads may be secret. */
+	[CTL_CAPTURE] = { "capture", CTL_RIGHT_CHANGE },
 	[CTL_CONFIG_EXPORT] = { "config.export", CTL_RIGHT_LOOK },
 	[CTL_CONFIG_IMPORT] = { "config.import", CTL_RIGHT_CHANGE },
 	[CTL_CONFIG_CONFIRM] = { "config.confirm", CTL_RIGHT_CHANGE },
@@ -238,12 +240,12 @@ static const char *verb_parse(struct ctl_request *req, const char *word)
 /* How many NIDs the verb takes, at least and at most. */
 static void nids_range(enum ctl_verb verb, unsigned *min, unsigned *max)
 {
-	bool many = M0_IN(verb,
-			  (CTL_PING, CTL_DISCOVER, CTL_PEER_ADD, CTL_PEER_DEL));
+	bool many = M0_IN(verb, (CTL_PING, CTL_DISCOVER, CTL_PEER_ADD,
+				 CTL_PEER_DEL, CTL_CAPTURE));
 	bool one = M0_IN(verb, (CTL_PEER_SHOW, CTL_PEER_SET, CTL_NET_SET,
 				CTL_EXPLAIN));
 
-	*min = many || verb == CTL_EXPLAIN ? 1 : 0;
+	*min = (many && verb != CTL_CAPTURE) || verb == CTL_EXPLAIN ? 1 : 0;
 	*max = many ? CTL_NIDS_MAX : (one ? 1 : 0);
 }
 
@@ -352,7 +354,7 @@ size_t ctl_request_print(const struct ctl_request *req,
 			 m0_lnet_nid_print(&req->cq_source, text, sizeof text));
 	if (req->cq_name[0] != '\0')
 		line_put(&line, " name=%s", req->cq_name);
-	if (req->cq_verb == CTL_EXPLAIN)
+	if (M0_IN(req->cq_verb, (CTL_EXPLAIN, CTL_CAPTURE)))
 		line_put(&line, " value=%" PRIu64, req->cq_value);
 	if (req->cq_verb >= CTL_SET && req->cq_verb < CTL_FAULT_ADD)
 		line_put(&line, " value=%" PRIu64 " non_mr=%d", req->cq_value,
@@ -371,7 +373,7 @@ size_t ctl_request_print(const struct ctl_request *req,
 			 req->cq_by_priority);
 	if (req->cq_verb >= CTL_UDSP_ADD && req->cq_verb < CTL_SET)
 		udsp_put(&line, &req->cq_udsp);
-	if (req->cq_verb >= CTL_FAULT_ADD) {
+	if (req->cq_verb >= CTL_FAULT_ADD || req->cq_verb == CTL_CAPTURE) {
 		ctl_fault_print(&req->cq_fault, fault);
 		line_put(&line, "%s", fault);
 	}

@@ -212,6 +212,13 @@ void ctl_answer(struct ctl_client *client, int code, char *out, size_t out_nr,
 		client_write(client);
 }
 
+void ctl_client_leave(struct ctl_client *client)
+{
+	M0_PRE(client->cc_state == CTL_WORKING && client->cc_answer == NULL);
+	client->cc_fd = -1;
+	client->cc_state = CTL_FREE;
+}
+
 static void client_refuse(struct ctl_client *client, const char *fmt, ...)
 	M0_PRINTF(2, 3);
 

@@ -103,4 +103,8 @@ bool ctl_server_is_busy(const struct ctl_server *server);
 void ctl_answer(struct ctl_client *client, int code, char *out, size_t out_nr,
 		char *err, size_t err_nr);
 
+/** The connection is the caller's from here on, and the client is answered. Pre: its
+ * request is being served. */
+void ctl_client_leave(struct ctl_client *client);
+
 #endif /* M0_TOOLS_CTL_SERVER_H */

@@ -398,6 +398,7 @@ static void node_stop(struct lnet_node *node)
 	m0_time_t            until;
 
 	router_stop(node);
+	captures_stop(&node->lno_captures);
 	http_stop(node);
 	selftest_stop(node);
 	attach_stop(node);

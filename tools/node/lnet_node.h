@@ -4,6 +4,7 @@
 #define M0_TOOLS_LNET_NODE_H
 
 #include "attach_opts.h"
+#include "capture_serve.h"
 #include "conf_serve.h"
 #include "ctl_server.h"
 #include "lnet_opts.h"
@@ -58,6 +59,7 @@ struct lnet_node {
 	struct node_conf  lno_conf;
 	struct node_drain lno_drain;
 	struct metrics    lno_metrics;
+	struct captures   lno_captures;
 	/** NULL: nobody asked for HTTP. */
 	struct metrics_http *lno_http;
 	/** Sorted by NID. */

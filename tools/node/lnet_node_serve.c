@@ -206,6 +206,27 @@ static int show(struct lnet_node *node, const struct ctl_request *req,
 	return rc;
 }
 
+/* Its answer has no end, unless it cannot begin. */
+static void capture_start(struct lnet_node *node, struct ctl_client *client,
+			  const struct ctl_request *req)
+{
+	struct answer answer;
+	int           code = TOOL_FAILED;
+
+	if (answer_begin(&answer) && stop_signal() == 0 &&
+	    !node->lno_drain.ndr_done)
+		code = captures_start(&node->lno_captures, node->lno_lnet,
+				      client, req, answer.anw_err_file);
+	if (code != TOOL_OK) {
+		answer_end(&answer, client, code);
+		return;
+	}
+	(void)fclose(answer.anw_out_file);
+	(void)fclose(answer.anw_err_file);
+	free(answer.anw_out);
+	free(answer.anw_err);
+}
+
 void node_serve(struct ctl_server *server, struct ctl_client *client,
 		const struct ctl_request *req)
 {
@@ -215,6 +236,10 @@ void node_serve(struct ctl_server *server, struct ctl_client *client,
 	struct answer answer;
 	int           code = TOOL_FAILED;
 
+	if (req->cq_verb == CTL_CAPTURE && node->lno_lnet != NULL) {
+		capture_start(node, client, req);
+		return;
+	}
 	if (probes && node->lno_lnet != NULL && job_start(node, client, req))
 		return;
 	/* Without memory the client is hung up on. */

@@ -28,6 +28,7 @@ struct m0_lnet__faults *m0_lnet__faults_create(uint64_t seed)
 	if (faults == NULL)
 		return NULL;
 	m0_list_init(&faults->lfs_rules);
+	m0_list_init(&faults->lfs_taps);
 	faults->lfs_seed = seed;
 	return faults;
 }
@@ -186,7 +187,7 @@ static bool nid_fits(const struct m0_lnet_nid *want,
 	       (is_net(want) && m0_lnet_nid_net(want) == m0_lnet_nid_net(nid));
 }
 
-static unsigned msg_bit(uint32_t type)
+unsigned m0_lnet__fault_msg_bit(uint32_t type)
 {
 	switch (type) {
 	case M0_LNET_ACK:
@@ -241,7 +242,8 @@ static bool fits(const struct m0_lnet_fault_attr  *attr,
 
 	return place_fits(attr, look) &&
 	       (attr->lfa_msgs == 0 ||
-		(attr->lfa_msgs & msg_bit(hdr->lhd_type)) != 0) &&
+		(attr->lfa_msgs & m0_lnet__fault_msg_bit(hdr->lhd_type)) !=
+			0) &&
 	       portal_fits(attr->lfa_portals, hdr) &&
 	       nid_fits(&attr->lfa_src, &hdr->lhd_src_nid) &&
 	       nid_fits(&attr->lfa_dst, &hdr->lhd_dest_nid) &&

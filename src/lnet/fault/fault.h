@@ -31,7 +31,12 @@ struct m0_lnet__faults {
 	/** Newest first. */
 	struct m0_list lfs_rules;
 	unsigned       lfs_nr;
-	uint64_t       lfs_seed;
+	/** tap.h: those to whom messages are shown. */
+	struct m0_list lfs_taps;
+	unsigned       lfs_taps_nr;
+	/** The message that is being handled; NULL: none is. */
+	struct m0_lnet__tap_coming *lfs_coming;
+	uint64_t                    lfs_seed;
 	/** Number of rules that were ever added. */
 	uint64_t lfs_added_nr;
 };
@@ -60,6 +65,12 @@ struct m0_lnet__fault_verdict {
 
 /** Returns NULL if there is no memory. */
 struct m0_lnet__faults *m0_lnet__faults_create(uint64_t seed);
+/** Returns true if there is neither a rule nor a tap. */
+static inline bool m0_lnet__faults_is_empty(
+	const struct m0_lnet__faults *faults)
+{
+	return faults->lfs_nr == 0 && faults->lfs_taps_nr == 0;
+}
 /** `faults` may be NULL. */
 void m0_lnet__faults_destroy(struct m0_lnet__faults *faults);
 /** @retval -ENOSPC, -ENOMEM */
@@ -80,6 +91,8 @@ int m0_lnet__faults_get(const struct m0_lnet__faults *faults,
 void m0_lnet__faults_judge(struct m0_lnet__faults           *faults,
 			   const struct m0_lnet__fault_look *look,
 			   struct m0_lnet__fault_verdict    *ret);
+/** Returns the bit of enum m0_lnet_fault_msgs of a type of message. */
+unsigned m0_lnet__fault_msg_bit(uint32_t type);
 /** Returns an errno that fits a class of failure. */
 int m0_lnet__fault_status(enum m0_lnd_health health);
 

@@ -49,7 +49,7 @@ int m0_lnet_engine_fault_del(struct m0_lnet_engine    *eng,
 		delayed_go(eng);
 		eng->le_fault_epoch = (eng->le_fault_epoch + 1) & EPOCH_MASK;
 	}
-	if (eng->le_faults->lfs_nr == 0)
+	if (m0_lnet__faults_is_empty(eng->le_faults))
 		m0_lnet__faults_off(eng);
 	return nr;
 }

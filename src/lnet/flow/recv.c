@@ -5,7 +5,7 @@
  * counted, or finds its MD.
  */
 #include "lnet/flow/again.h"
-#include "lnet/fault/fault.h"
+#include "lnet/fault/tap.h"
 #include "lnet/flow/forward.h"
 #include "lnet/health/health.h"
 
@@ -64,6 +64,8 @@ static int drop(const struct coming *in, uint64_t *reason, const char *why)
 	m0_probe_lnet_drop(in->cmi_ni->lni_text,
 			   m0_lnet__lpni_text(in->cmi_lpni),
 			   m0_lnet__type_name(type), why);
+	if (M0_UNLIKELY(in->cmi_eng->le_faults != NULL))
+		m0_lnet__tap_drop(in->cmi_eng, why);
 	++*reason;
 	++stats->ls_drop_count;
 	stats->ls_drop_length += in->cmi_hdr.lhd_payload_bytes;
@@ -640,17 +642,24 @@ static __attribute__((__cold__, __noinline__)) int faulty_in(struct coming *in,
 	uint8_t  copy[M0_LND_HDR_BYTES_MAX];
 	unsigned acts;
 	int      rc = 0;
+	struct m0_lnet__tap_coming coming = { .tpx_ni = in->cmi_ni,
+					      .tpx_rx = rx,
+					      .tpx_hdr = &in->cmi_hdr };
 
 	M0_PRE(in->cmi_eng->le_faults != NULL);
 	acts = m0_lnet__fault_in(in->cmi_ni, rx, &in->cmi_hdr);
+	m0_lnet__tap_begin(in->cmi_eng, &coming);
 	if ((acts & M0_LNET__FAULT_DROP) != 0) {
 		rc = drop(in, &in->cmi_eng->le_stats.ls_drop_fault,
 			  "fault rule");
+		m0_lnet__tap_end(in->cmi_eng, rc);
 		rx->lr_words[M0_LNET__RX_FAULTS] = 0;
 		return rc;
 	}
-	if ((acts & M0_LNET__FAULT_DELAY) != 0)
+	if ((acts & M0_LNET__FAULT_DELAY) != 0) {
+		m0_lnet__tap_end(in->cmi_eng, -EAGAIN);
 		return -EAGAIN;
+	}
 	if ((acts & M0_LNET__FAULT_HEADER) != 0) {
 		memcpy(copy, bytes, nr);
 		m0_lnet__fault_header(rx, copy, nr);
@@ -658,6 +667,7 @@ static __attribute__((__cold__, __noinline__)) int faulty_in(struct coming *in,
 	}
 	if (rc == 0)
 		rc = sound_in(in, ours);
+	m0_lnet__tap_end(in->cmi_eng, rc);
 	if (rc == -EAGAIN)
 		return rc;
 	if (rc == 0 && (acts & M0_LNET__FAULT_PAYLOAD) != 0)
@@ -729,6 +739,7 @@ void m0_lnet__rx_cancel(struct m0_lnet_msg *msg)
 	rx->lr_cancelled = true;
 	if (ni->ldn_lnd != NULL && ni->ldn_lnd->ld_ops->ldo_rx_cancel != NULL)
 		ni->ldn_lnd->ld_ops->ldo_rx_cancel(ni, rx);
+	m0_lnet__tap_come(msg, rx, -ECANCELED);
 	rx->lr_pipe = NULL;
 	rx->lr_priv = NULL;
 	msg->msg_rx.mrx_lnd = NULL;
@@ -757,8 +768,10 @@ void m0_lnet__rx_done(struct m0_lnd_rx *rx, int status,
 	M0_ASSERT_EX(msg->msg_rx.mrx_lnd == rx);
 	rx->lr_priv = NULL;
 	msg->msg_rx.mrx_lnd = NULL;
-	if (M0_UNLIKELY(msg->msg_faults != 0))
+	if (M0_UNLIKELY(msg->msg_faults != 0)) {
 		m0_lnet__fault_payload(msg);
+		m0_lnet__tap_come(msg, rx, status);
+	}
 	if (M0_UNLIKELY(status != 0)) {
 		++msg->msg_engine->le_stats.ls_errors;
 		m0_lnet__failure_count(&msg->msg_rx.mrx_ni->lni_failures,

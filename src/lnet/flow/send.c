@@ -7,7 +7,7 @@
  * number of credits is the length of the queue. Only messages that wait here
  * have a timer; the driver observes the deadline of the messages that it has.
  */
-#include "lnet/fault/fault.h"
+#include "lnet/fault/tap.h"
 #include "lnet/flow/again.h"
 #include "lnet/flow/cut.h"
 #include "lnet/health/health.h"
@@ -155,6 +155,7 @@ static __attribute__((__cold__, __noinline__)) void msg_leave_faulty(
 					  msg->msg_tx.mtx_lnd.ltx_deadline));
 		return;
 	}
+	m0_lnet__tap_out(msg);
 	msg_xmit(msg);
 }
 
@@ -376,6 +377,7 @@ static void send_timed_out(struct m0_lnet_engine *eng,
 	if (msg->msg_state == M0_LNET_MSG_DELAYED &&
 	    now < msg->msg_tx.mtx_lnd.ltx_deadline) {
 		m0_list_del(&msg->msg_tx.mtx_link);
+		m0_lnet__tap_out(msg);
 		msg_xmit(msg);
 		return;
 	}
@@ -593,6 +595,7 @@ static __attribute__((__cold__, __noinline__)) void tx_again(
 	struct m0_lnet_msg *msg)
 {
 	tx_count(msg, 0, M0_LND_OK);
+	m0_lnet__tap_out(msg);
 	msg_xmit(msg);
 }
 
