@@ -1,20 +1,23 @@
 -- SPDX-License-Identifier: Apache-2.0 OR MIT
--- Dissects LNet over TCP (Lustre's socket driver, ksocklnd, versions 1 to 4), packets of
--- Colibri's RPC layer in it, and what `colibri capture` writes. For Wireshark and tshark:
+-- Dissects LNet over TCP (Lustre's socket driver, ksocklnd, versions 1 to 4) and over InfiniBand
+-- and RoCE (o2iblnd, version 0x12), packets of Colibri's RPC layer in it, and what
+-- `colibri capture` writes. For Wireshark and tshark:
 --
 --   cp lnet.lua ~/.local/lib/wireshark/plugins/
 --   tshark -X lua_script:lnet.lua -r FILE -Y 'm0lnet.type == "PUT" && m0lnet.portal == 40'
 --
 -- TCP port 988 is LNet's; on other ports a connection is found by its first bytes. One that
 -- was recorded from the middle is decoded where a message begins a segment. Protocols:
--- ksocklnd (requests, hellos, frames), m0capture (a message that a node recorded: interface,
--- neighbour, direction, why it was dropped), m0lnet (messages), m0rpc (packets and items).
--- Wireshark's own protocol lnet knows neither hellos nor versions 1 and 4; this file takes its
--- port.
+-- ksocklnd (requests, hellos, frames), o2iblnd (requests to connect and their answers, messages),
+-- m0capture (a message that a node recorded: interface, neighbour, direction, why it was
+-- dropped), m0lnet (messages), m0rpc (packets and items). Payloads that are written to memory by
+-- RDMA are not shown. Wireshark's own protocol lnet knows neither hellos nor versions 1 and 4;
+-- this file takes its port and, being asked first, its messages of o2iblnd.
 
 local ACCEPTOR, HELLO, HELLO_V1 = 0xacce7100, 0x45726963, 0xeebc0ded
 local NOOP, LNET = 0xc0, 0xc1
 local PING, RPC = 0x70696e67, 0x7072306d
+local O2IB, O2IB_VERSION, O2IB_MAX = 0x0be91b91, 0x12, 4096
 local FRAME, PAYLOAD_MAX = 24, 64 * 1024 * 1024
 local ITEMS_MAX, PING_MAX = 65536, 4096
 
@@ -24,6 +27,13 @@ local ctypes = { [0] = "ANY", [1] = "CONTROL", [2] = "BULK_IN", [3] = "BULK_OUT"
   [0xffffffff] = "NONE" }
 local types = { [0] = "ACK", [1] = "PUT", [2] = "GET", [3] = "REPLY", [4] = "HELLO" }
 local frames = { [NOOP] = "NOOP", [LNET] = "LNET" }
+-- Name of each type of o2iblnd, and the bytes that it has at least.
+local o2ib_types = { [0xc0] = { "CONNREQ", 56 }, [0xc1] = { "CONNACK", 56 },
+  [0xd0] = { "NOOP", 48 }, [0xd1] = { "IMMEDIATE", 120 }, [0xd2] = { "PUT_REQ", 128 },
+  [0xd3] = { "PUT_NAK", 60 }, [0xd4] = { "PUT_ACK", 72 }, [0xd5] = { "PUT_DONE", 60 },
+  [0xd6] = { "GET_REQ", 136 }, [0xd7] = { "GET_DONE", 60 } }
+local reasons = { "CONN_RACE", "NO_RESOURCES", "FATAL", "CONN_UNCOMPAT", "CONN_STALE",
+  "RDMA_FRAGS", "MSG_QUEUE_SIZE", "INVALID_SRV_ID", "EARLY" }
 local features = { "BASE", "NI_STATUS", "RTE_DISABLED", "MULTI_RAIL", "DISCOVERY",
   "LARGE_ADDR", "PRIMARY_LARGE", "METADATA" }
 local opcodes = { "CONN_ESTABLISH", "CONN_ESTABLISH_REPLY", "CONN_TERMINATE",
@@ -33,6 +43,7 @@ local opcodes = { "CONN_ESTABLISH", "CONN_ESTABLISH_REPLY", "CONN_TERMINATE",
 local item_flags = { "REQUEST", "REPLY", "ONEWAY", "DUP", "CANCEL", "SKIP", "ACK" }
 
 local ksock = Proto("ksocklnd", "LNet socket driver")
+local o2ib = Proto("o2iblnd", "LNet driver for InfiniBand and RoCE")
 local capture = Proto("m0capture", "LNet message, recorded by a node")
 local lnet = Proto("m0lnet", "LNet message")
 local rpc = Proto("m0rpc", "Colibri RPC")
@@ -57,6 +68,29 @@ local f = {
   zcack = field("uint64", "ksocklnd.zc_ack", "Zero-copy answer cookie"),
 }
 ksock.fields = f
+
+local b = {
+  type = field("string", "o2iblnd.type", "Type"),
+  credits = field("uint8", "o2iblnd.credits", "Credits returned"),
+  bytes = field("uint32", "o2iblnd.bytes", "Bytes"),
+  csum = field("uint32", "o2iblnd.csum", "Checksum", base.HEX),
+  source = field("string", "o2iblnd.source", "Source NID"),
+  source_stamp = field("uint64", "o2iblnd.source_stamp", "Source stamp", base.HEX),
+  dest = field("string", "o2iblnd.dest", "Destination NID"),
+  dest_stamp = field("uint64", "o2iblnd.dest_stamp", "Destination stamp", base.HEX),
+  cookie = field("uint64", "o2iblnd.cookie", "Cookie", base.HEX),
+  sink_cookie = field("uint64", "o2iblnd.sink_cookie", "Cookie of the sink", base.HEX),
+  status = field("int32", "o2iblnd.status", "Status"),
+  key = field("uint32", "o2iblnd.key", "Key of the memory", base.HEX),
+  frags = field("uint32", "o2iblnd.fragments", "Fragments"),
+  frag = field("uint32", "o2iblnd.fragment.bytes", "Fragment, bytes"),
+  frag_addr = field("uint64", "o2iblnd.fragment.address", "Fragment, address", base.HEX),
+  depth = field("uint16", "o2iblnd.queue_depth", "Queue depth"),
+  frags_max = field("uint16", "o2iblnd.fragments_max", "Most fragments"),
+  bytes_max = field("uint32", "o2iblnd.bytes_max", "Largest message"),
+  reason = field("string", "o2iblnd.reason", "Reason of a rejection"),
+}
+o2ib.fields = b
 
 local c = {
   direction = field("string", "m0capture.direction", "Direction"),
@@ -535,3 +569,120 @@ end
 
 ksock:register_heuristic("tcp", heuristic)
 DissectorTable.get("tcp.port"):add(988, ksock)
+
+-- -------------------------------------------------------------- o2iblnd -----
+
+local function o2ib_sink(tvb, at, tree)
+  local count = tvb(at + 4, 4):le_uint()
+  local total = 0
+  tree:add_le(b.key, tvb(at, 4))
+  tree:add_le(b.frags, tvb(at + 4, 4))
+  at = at + 8
+  for _ = 1, count do
+    if at + 12 > tvb:len() then break end
+    tree:add_le(b.frag, tvb(at, 4))
+    tree:add_le(b.frag_addr, tvb(at + 4, 8))
+    total = total + tvb(at, 4):le_uint()
+    at = at + 12
+  end
+  return string.format(" sink=%d in %d", total, count)
+end
+
+local function o2ib_limits(tvb, at, tree)
+  tree:add_le(b.depth, tvb(at, 2))
+  tree:add_le(b.frags_max, tvb(at + 2, 2))
+  tree:add_le(b.bytes_max, tvb(at + 4, 4))
+  return string.format(" depth=%d fragments=%d bytes=%d", tvb(at, 2):le_uint(),
+    tvb(at + 2, 2):le_uint(), tvb(at + 4, 4):le_uint())
+end
+
+local function o2ib_lnet(tvb, pinfo, root, bytes)
+  return ": " .. message(3, tvb(48, bytes):tvb(), pinfo, root)
+end
+
+local function o2ib_done(tvb, tree)
+  tree:add_le(b.cookie, tvb(48, 8))
+  tree:add_le(b.status, tvb(56, 4))
+  return string.format(" status=%d", tvb(56, 4):le_int())
+end
+
+local o2ib_bodies = {
+  CONNREQ = function(tvb, tree) return o2ib_limits(tvb, 48, tree) end,
+  CONNACK = function(tvb, tree) return o2ib_limits(tvb, 48, tree) end,
+  NOOP = function() return "" end,
+  IMMEDIATE = function(tvb, _, pinfo, root)
+    return o2ib_lnet(tvb, pinfo, root, tvb:len() - 48)
+  end,
+  PUT_REQ = function(tvb, tree, pinfo, root)
+    tree:add_le(b.cookie, tvb(120, 8))
+    return o2ib_lnet(tvb, pinfo, root, 72)
+  end,
+  PUT_ACK = function(tvb, tree)
+    tree:add_le(b.cookie, tvb(48, 8))
+    tree:add_le(b.sink_cookie, tvb(56, 8))
+    return o2ib_sink(tvb, 64, tree)
+  end,
+  GET_REQ = function(tvb, tree, pinfo, root)
+    tree:add_le(b.cookie, tvb(120, 8))
+    return o2ib_sink(tvb, 128, tree) .. o2ib_lnet(tvb, pinfo, root, 72)
+  end,
+  PUT_NAK = o2ib_done,
+  PUT_DONE = o2ib_done,
+  GET_DONE = o2ib_done,
+}
+
+-- Bytes of the message that begins here, and its type; nil: it is none.
+local function o2ib_size(tvb)
+  if tvb:len() < 48 or tvb(0, 4):le_uint() ~= O2IB or
+      tvb(4, 2):le_uint() ~= O2IB_VERSION then
+    return nil
+  end
+  local kind, bytes = o2ib_types[tvb(6, 1):uint()], tvb(8, 4):le_uint()
+  if not kind or bytes < kind[2] or bytes > O2IB_MAX or bytes > tvb:len() then return nil end
+  return bytes, kind[1]
+end
+
+local function o2ib_message(tvb, pinfo, root)
+  local bytes, name = o2ib_size(tvb)
+  if not bytes then return false end
+  local tree = root:add(o2ib, tvb(0, math.min(bytes, 48)))
+  local source, dest = nid4(tvb(16, 8)), nid4(tvb(32, 8))
+  tree:add(b.type, tvb(6, 1), name)
+  tree:add(b.credits, tvb(7, 1))
+  tree:add_le(b.bytes, tvb(8, 4))
+  tree:add_le(b.csum, tvb(12, 4))
+  tree:add(b.source, tvb(16, 8), source)
+  tree:add_le(b.source_stamp, tvb(24, 8))
+  tree:add(b.dest, tvb(32, 8), dest)
+  tree:add_le(b.dest_stamp, tvb(40, 8))
+  pinfo.cols.protocol = "LNET"
+  local text = name .. o2ib_bodies[name](tvb(0, bytes):tvb(), tree, pinfo, root)
+  tree:append_text(": " .. name)
+  pinfo.cols.info = text
+  return true
+end
+
+-- A rejection: magic, version, reason, stamp and limits of who rejects.
+local function o2ib_reject(tvb, pinfo, root)
+  if tvb:len() < 24 or tvb(0, 4):le_uint() ~= O2IB then return false end
+  local reason = tvb(6, 1):uint()
+  if not reasons[reason] then return false end
+  local tree = root:add(o2ib, tvb(0, 24))
+  tree:add(b.type, tvb(6, 1), "REJECT")
+  tree:add(b.reason, tvb(6, 1), reasons[reason])
+  tree:add_le(b.source_stamp, tvb(8, 8))
+  pinfo.cols.protocol = "LNET"
+  pinfo.cols.info = "REJECT " .. reasons[reason] .. o2ib_limits(tvb, 16, tree)
+  return true
+end
+
+function o2ib.dissector(tvb, pinfo, root)
+  if o2ib_message(tvb, pinfo, root) or o2ib_reject(tvb, pinfo, root) then return tvb:len() end
+  return 0
+end
+
+-- Wireshark has these tables if it knows InfiniBand.
+pcall(o2ib.register_heuristic, o2ib, "infiniband.payload", o2ib_message)
+pcall(o2ib.register_heuristic, o2ib, "infiniband.mad.cm.private", function(tvb, pinfo, root)
+  return o2ib_message(tvb, pinfo, root) or o2ib_reject(tvb, pinfo, root)
+end)

@@ -11,6 +11,7 @@ import pathlib
 import random
 import re
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
@@ -19,6 +20,7 @@ import xml.etree.ElementTree
 
 HERE = pathlib.Path(__file__).resolve().parent
 DISSECTOR = HERE.parent.parent / 'contrib/wireshark/lnet.lua'
+O2IB_RECORDS = sorted((HERE / 'o2ib').glob('*.pcap'))
 RECORDS = sorted(glob.glob(str(HERE / '*.pcap')))
 PROGRAM = sys.argv.pop(1) if len(sys.argv) > 1 and os.path.exists(sys.argv[1]) else None
 sys.path.insert(0, str(HERE))
@@ -41,7 +43,7 @@ def layers(path, *args):
     assert done.returncode == 0, done.stderr
     for proto in xml.etree.ElementTree.fromstring(done.stdout).iter('proto'):
         name = proto.get('name')
-        if name in ('ksocklnd', 'm0lnet', 'm0rpc'):
+        if name in ('ksocklnd', 'o2iblnd', 'm0lnet', 'm0rpc'):
             fields = collections.defaultdict(list)
             for field in proto.iter('field'):
                 if field.get('name').startswith(name + '.'):
@@ -115,6 +117,86 @@ def lines(path):
             frame = ''
 
 
+def nid4(number):
+    address, net = number & 0xffffffff, number >> 32
+    assert net == 5 << 16, hex(number)
+    return '.'.join(str(address >> shift & 255) for shift in (24, 16, 8, 0)) + '@o2ib'
+
+
+def roce_lines(path):
+    """The messages of o2iblnd in a recording of RoCE, decoded by their layout."""
+    data, at = path.read_bytes(), 24
+    while at < len(data):
+        nr = struct.unpack('<I', data[at + 8:at + 12])[0]
+        frame, at = data[at + 16:at + 16 + nr], at + 16 + nr
+        if frame[12:14] != b'\x08\x00' or frame[36:38] != struct.pack('>H', 4791):
+            continue
+        # A request to connect is somewhere in a datagram of management.
+        begin = frame.find(struct.pack('<I', 0x0be91b91))
+        if begin < 0 or frame[42] not in (4, 0x64):
+            continue
+        msg = frame[begin:]
+        _, version, kind, credits, nob, csum, src, stamp, dst, dst_stamp = struct.unpack(
+            '<IHBBIIQQQQ', msg[:48])
+        assert version == 0x12
+        msg, body = msg[:nob], msg[48:nob]
+        text = (f'{O2IB_TYPES[kind]} {nid4(src)}/{stamp:x} -> {nid4(dst)}/{dst_stamp:x} '
+                f'credits={credits} bytes={nob} csum={csum}')
+        if kind in (0xc0, 0xc1):
+            text += ' depth=%d frags=%d max=%d' % struct.unpack('<HHI', body)
+        elif kind in (0xd2, 0xd6):
+            text += ' cookie=%x' % struct.unpack('<Q', body[72:80])
+        elif kind in (0xd3, 0xd5, 0xd7):
+            text += ' cookie=%x status=%d' % struct.unpack('<Qi', body)
+        elif kind == 0xd4:
+            text += ' cookie=%x sink=%x' % struct.unpack('<QQ', body[:16])
+        if kind in (0xd4, 0xd6):
+            desc = body[16:] if kind == 0xd4 else body[80:]
+            key, count = struct.unpack('<II', desc[:8])
+            text += f' key={key:x}'
+            for i in range(count):
+                text += ' %d@%x' % struct.unpack('<IQ', desc[8 + 12 * i:20 + 12 * i])
+        yield text
+        if kind in (0xd1, 0xd2, 0xd6):
+            dst, src, _, _, what, size = struct.unpack('<QQIIII', body[:32])
+            bits, portal = '', ''
+            if what in (1, 2):
+                bits = '%x' % struct.unpack('<Q', body[48:56])
+                portal = struct.unpack('<I', body[64:68] if what == 1 else body[56:60])[0]
+            yield (f'{("ACK", "PUT", "GET", "REPLY")[what]} {nid4(src)} -> {nid4(dst)} '
+                   f'{size} {bits} {portal} {body[72:].hex() if kind == 0xd1 else ""}')
+
+
+O2IB_TYPES = {0xc0: 'CONNREQ', 0xc1: 'CONNACK', 0xd0: 'NOOP', 0xd1: 'IMMEDIATE',
+              0xd2: 'PUT_REQ', 0xd3: 'PUT_NAK', 0xd4: 'PUT_ACK', 0xd5: 'PUT_DONE',
+              0xd6: 'GET_REQ', 0xd7: 'GET_DONE'}
+
+
+def o2ib_lines(path):
+    """The same, made of the dissector's fields."""
+    for name, f in layers(path):
+        if name == 'm0lnet':
+            bits = '%x' % number(f, 'match_bits') if f['type'][0] in ('PUT', 'GET') else ''
+            portal = number(f, 'portal') if 'portal' in f else ''
+            payload = f['payload'][0].replace(':', '') if 'payload' in f else ''
+            yield (f'{f["type"][0]} {f["source"][0]} -> {f["dest"][0]} '
+                   f'{number(f, "payload_length")} {bits} {portal} {payload}')
+        if name != 'o2iblnd':
+            continue
+        text = (f'{f["type"][0]} {f["source"][0]}/{number(f, "source_stamp"):x} -> '
+                f'{f["dest"][0]}/{number(f, "dest_stamp"):x} credits={number(f, "credits")} '
+                f'bytes={number(f, "bytes")} csum={number(f, "csum")}')
+        for key, word, form in (('queue_depth', 'depth', 'd'), ('fragments_max', 'frags', 'd'),
+                                ('bytes_max', 'max', 'd'), ('cookie', 'cookie', 'x'),
+                                ('sink_cookie', 'sink', 'x'), ('status', 'status', 'd'),
+                                ('key', 'key', 'x')):
+            if key in f:
+                text += f' {word}={number(f, key):{form}}'
+        for size, address in zip(f['fragment.bytes'], f['fragment.address']):
+            text += f' {int(size, 0)}@{int(address, 0):x}'
+        yield text
+
+
 def crc32c(data):
     crc = 0xffffffff
     for byte in data:
@@ -142,6 +224,18 @@ class Dissector(unittest.TestCase):
                      'ACK', 'PUT', 'GET', 'REPLY'):
             self.assertGreater(seen[name], 0, name)
 
+    def test_fields_of_o2ib_are_those_of_the_layout(self):
+        seen = collections.Counter()
+        for path in O2IB_RECORDS:
+            got = list(o2ib_lines(path))
+            self.assertEqual(got, list(roce_lines(path)), path)
+            seen.update(line.split()[0] for line in got)
+        # As tests/golden/o2ib_test.c counts them.
+        self.assertEqual(seen['IMMEDIATE'], 8 + 14 + 14)
+        for name in ('CONNREQ', 'CONNACK', 'PUT_REQ', 'PUT_ACK', 'PUT_DONE', 'GET_REQ',
+                     'GET_DONE'):
+            self.assertEqual(seen[name], 1, name)
+
     def test_filters(self):
         done = tshark(HERE / '03-selftest.pcap', '-Y', 'm0lnet.portal == 50', '-T', 'fields',
                       '-e', 'm0lnet.type')
@@ -149,7 +243,8 @@ class Dissector(unittest.TestCase):
 
     def test_garbage_is_no_error_of_the_dissector(self):
         rand = random.Random(1)
-        for path in ('02-discovery.pcap', '06-ipv6.pcap', '11-proto-v1-v2-csum.pcap'):
+        for path in ('02-discovery.pcap', '06-ipv6.pcap', '11-proto-v1-v2-csum.pcap',
+                     'o2ib/17-o2ib-rxe-read-4K.pcap'):
             data = bytearray((HERE / path).read_bytes())
             at = 24
             while at < len(data):
