@@ -161,8 +161,8 @@ void m0_lnet__tap_end(struct m0_lnet_engine *eng, int rc)
 	msg->msg_faults |= M0_LNET__TAP_COMES;
 }
 
-void m0_lnet__tap_come(struct m0_lnet_msg *msg, struct m0_lnd_rx *rx,
-		       int status)
+/* With TAP_COMES: the arrival has ended, and is shown if there is still a tap. */
+static void come(struct m0_lnet_msg *msg, struct m0_lnd_rx *rx, int status)
 {
 	const struct m0_lnet_engine *eng = msg->msg_engine;
 	const struct m0_lnet_ni     *ni = msg->msg_rx.mrx_ni;
@@ -171,8 +171,6 @@ void m0_lnet__tap_come(struct m0_lnet_msg *msg, struct m0_lnd_rx *rx,
 	struct m0_lnet_tap_msg tm = { .ltv_status = status };
 	uint8_t                head[M0_LNET_HDR_LARGE_BYTES];
 
-	if ((msg->msg_faults & M0_LNET__TAP_COMES) == 0)
-		return;
 	M0_ASSERT(kept != NULL);
 	msg->msg_faults &= (uint8_t)~M0_LNET__TAP_COMES;
 	rx->lr_words[M0_LNET__RX_TAP] = 0;
@@ -186,4 +184,18 @@ void m0_lnet__tap_come(struct m0_lnet_msg *msg, struct m0_lnd_rx *rx,
 		show(eng, &tm);
 	}
 	m0_free(kept);
+}
+
+void m0_lnet__tap_come(struct m0_lnet_msg *msg, struct m0_lnd_rx *rx,
+		       int status)
+{
+	m0_lnet__fault_payload(msg);
+	if ((msg->msg_faults & M0_LNET__TAP_COMES) != 0)
+		come(msg, rx, status);
+}
+
+void m0_lnet__tap_cancel(struct m0_lnet_msg *msg, struct m0_lnd_rx *rx)
+{
+	if ((msg->msg_faults & M0_LNET__TAP_COMES) != 0)
+		come(msg, rx, -ECANCELED);
 }

@@ -27,19 +27,26 @@ struct m0_lnet__tap_coming {
 };
 
 /** Shows a message that is about to leave: after the request that it answers. */
-void m0_lnet__tap_out(const struct m0_lnet_msg *msg);
+void m0_lnet__tap_out(const struct m0_lnet_msg *msg)
+	__attribute__((__cold__, __noinline__));
 /** Begins the arrival of a message. Pre: le_faults. */
 void m0_lnet__tap_begin(struct m0_lnet_engine      *eng,
 			struct m0_lnet__tap_coming *coming);
 /** The message is dropped: shows it with the reason. */
-void m0_lnet__tap_drop(struct m0_lnet_engine *eng, const char *why);
+void m0_lnet__tap_drop(struct m0_lnet_engine *eng, const char *why)
+	__attribute__((__cold__, __noinline__));
 /**
  * The engine has decided: 0, the message is shown, now or when its payload is here; else
  * it is not.
  */
-void m0_lnet__tap_end(struct m0_lnet_engine *eng, int rc);
-/** With TAP_COMES: the arrival has ended, and `rx` still has its payload. */
+void m0_lnet__tap_end(struct m0_lnet_engine *eng, int rc)
+	__attribute__((__cold__, __noinline__));
+/** The arrival has ended of a message that may have msg_faults, and `rx` still has its
+ * payload: does what rules and taps want of it. */
 void m0_lnet__tap_come(struct m0_lnet_msg *msg, struct m0_lnd_rx *rx,
-		       int status);
+		       int status) __attribute__((__cold__, __noinline__));
+/** The memory of the payload is the engine's no more. */
+void m0_lnet__tap_cancel(struct m0_lnet_msg *msg, struct m0_lnd_rx *rx)
+	__attribute__((__cold__, __noinline__));
 
 #endif /* M0_SRC_LNET_TAP_H */

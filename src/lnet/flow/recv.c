@@ -739,7 +739,7 @@ void m0_lnet__rx_cancel(struct m0_lnet_msg *msg)
 	rx->lr_cancelled = true;
 	if (ni->ldn_lnd != NULL && ni->ldn_lnd->ld_ops->ldo_rx_cancel != NULL)
 		ni->ldn_lnd->ld_ops->ldo_rx_cancel(ni, rx);
-	m0_lnet__tap_come(msg, rx, -ECANCELED);
+	m0_lnet__tap_cancel(msg, rx);
 	rx->lr_pipe = NULL;
 	rx->lr_priv = NULL;
 	msg->msg_rx.mrx_lnd = NULL;
@@ -768,10 +768,8 @@ void m0_lnet__rx_done(struct m0_lnd_rx *rx, int status,
 	M0_ASSERT_EX(msg->msg_rx.mrx_lnd == rx);
 	rx->lr_priv = NULL;
 	msg->msg_rx.mrx_lnd = NULL;
-	if (M0_UNLIKELY(msg->msg_faults != 0)) {
-		m0_lnet__fault_payload(msg);
+	if (M0_UNLIKELY(msg->msg_faults != 0))
 		m0_lnet__tap_come(msg, rx, status);
-	}
 	if (M0_UNLIKELY(status != 0)) {
 		++msg->msg_engine->le_stats.ls_errors;
 		m0_lnet__failure_count(&msg->msg_rx.mrx_ni->lni_failures,
