@@ -201,6 +201,22 @@ class Doctor(cli.Case):
         self.assertEqual(lines[-1], '2 of 4 NIDs without a failure')
         self.assertEqual(self.own(self.nid(2), self.nid(3)).returncode, 0)
 
+    def test_report_is_a_page(self):
+        self.node(2)
+        page = self.path('page.html')
+        self.own('--report', page, self.nid(2))
+        text = self.read(page).decode()
+        for word in ('<td>ping</td><td class="good">ok</td>', '</html>',
+                     'prefers-color-scheme:dark', self.nid(2)):
+            self.assertIn(word, text)
+        self.own('--report', page, f'{lnet.address(0)[:-2]}.[2-3]@tcp')
+        text = self.read(page).decode()
+        self.assertEqual(text.count('class="bad"'), 1)
+        self.assertIn('1 of 2 NIDs without a failure', text)
+        done = self.own('--report', self.path('no', 'x'), self.nid(2))
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(b'--report', done.stderr)
+
     def test_a_range_of_one_nid_is_that_nid(self):
         self.node(2)
         prefix = lnet.address(0)[:-2]

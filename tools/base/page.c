@@ -24,14 +24,18 @@ enum {
 static const char style[] =
 	":root{color-scheme:light dark;--ink:#222;--paper:#fff;--line:#ccc;"
 	"--s0:#1f6feb;--s1:#d1570a;--s2:#1a7f37;--s3:#8250df;--s4:#bf3989;"
-	"--s5:#7d6a00;--s6:#007a83;--s7:#6e5494}"
+	"--s5:#7d6a00;--s6:#007a83;--s7:#6e5494;--bad:#b3261e}"
 	"@media(prefers-color-scheme:dark){:root{--ink:#ddd;--paper:#161616;"
 	"--line:#444;--s0:#6cb0ff;--s1:#ff9b5e;--s2:#5fd27a;--s3:#c49bff;"
-	"--s4:#ff8ec7;--s5:#e0c940;--s6:#4fd6e0;--s7:#b9a8d9}}"
+	"--s4:#ff8ec7;--s5:#e0c940;--s6:#4fd6e0;--s7:#b9a8d9;--bad:#ff8a80}}"
 	"body{font:15px/1.5 sans-serif;color:var(--ink);background:var(--paper);"
 	"max-width:760px;margin:2em auto;padding:0 1em}"
 	"table{border-collapse:collapse}td,th{border:1px solid var(--line);"
 	"padding:.2em .6em;text-align:right}td:first-child,th:first-child{text-align:left}"
+	".map{display:block;overflow-x:auto;font-size:13px}"
+	".map td,.map th{padding:.2em .35em}.map td{text-align:center}"
+	".map td.prose{text-align:left}.map td.good{color:var(--s2)}"
+	".map td.doubtful{color:var(--s5)}.map td.bad{color:var(--bad);font-weight:bold}"
 	"svg{width:100%;height:auto}svg text{fill:var(--ink);font-size:12px}"
 	".grid{stroke:var(--line)}.axis{stroke:var(--ink)}"
 	".legend span{white-space:nowrap;margin-right:1em}";
@@ -105,6 +109,43 @@ void page_table(FILE *file, const char *const *cells, size_t rows,
 		fputs("</tr>\n", file);
 	}
 	fputs("</table>\n", file);
+}
+
+void page_grid_begin(FILE *file)
+{
+	fputs("<table class=\"map\">", file);
+}
+
+void page_row(FILE *file)
+{
+	fputs("\n<tr>", file);
+}
+
+void page_head(FILE *file, const char *text)
+{
+	fputs("<th>", file);
+	escape(file, text);
+	fputs("</th>", file);
+}
+
+void page_cell(FILE *file, const char *text, enum page_mark mark)
+{
+	static const char *const classes[] = {
+		[PAGE_NONE] = "",
+		[PAGE_GOOD] = " class=\"good\"",
+		[PAGE_DOUBTFUL] = " class=\"doubtful\"",
+		[PAGE_BAD] = " class=\"bad\"",
+		[PAGE_PROSE] = " class=\"prose\"",
+	};
+
+	fprintf(file, "<td%s>", classes[mark]);
+	escape(file, text);
+	fputs("</td>", file);
+}
+
+void page_grid_end(FILE *file)
+{
+	fputs("\n</table>\n", file);
 }
 
 /* -- axes ------------------------------------------------------------------ */

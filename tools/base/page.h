@@ -63,6 +63,24 @@ void page_time(FILE *file);
 /** A table: rows of `columns` cells each, the first row is the heading. */
 void page_table(FILE *file, const char *const *cells, size_t rows,
 		size_t columns);
+/** The colour of a cell. */
+enum page_mark {
+	PAGE_NONE,
+	PAGE_GOOD,
+	PAGE_DOUBTFUL,
+	PAGE_BAD,
+	/** No colour; a text of several words, which begins at the left. */
+	PAGE_PROSE
+};
+
+/* A table whose cells have colours, cell by cell: a map if there are many. The text says
+ * the same as the colour. */
+void page_grid_begin(FILE *file);
+/** The next row; its cells, or those of the heading, follow. */
+void page_row(FILE *file);
+void page_head(FILE *file, const char *text);
+void page_cell(FILE *file, const char *text, enum page_mark mark);
+void page_grid_end(FILE *file);
 /** The bar of a value: the next of 1, 2, 5, 10, 20, ... Pre: value >= 1. */
 double page_bar(double value);
 /** The bar after `bar`. */

@@ -13,7 +13,9 @@ enum {
 	KEY_BUNDLE = 256,
 	KEY_TIMEOUT,
 	KEY_ATTACH,
-	TIMEOUT_MS = 10000
+	KEY_REPORT,
+	TIMEOUT_MS = 10000,
+	TITLE_BYTES = 128
 };
 
 const char *const doctor_names[DOCTOR_CHECKS_NR] = {
@@ -170,6 +172,8 @@ static const struct argp_option doctor_options[] = {
 	  "Write a tar file for a support ticket: the report, and what the "
 	  "running node shows; of one NID",
 	  0 },
+	{ "report", KEY_REPORT, "FILE", 0,
+	  "Write a page of HTML: the checks of a NID, or a map of many", 0 },
 	{ 0 },
 };
 
@@ -195,6 +199,9 @@ static error_t doctor_option(int key, char *arg, struct argp_state *state)
 		break;
 	case KEY_BUNDLE:
 		doctor->dtr_bundle = arg;
+		break;
+	case KEY_REPORT:
+		doctor->dtr_report = arg;
 		break;
 	case ARGP_KEY_ARGS:
 		args->doa_words = state->argv + state->next;
@@ -271,6 +278,7 @@ static int one_run(struct doctor *doctor, const char *word)
 	(void)fclose(file);
 	(void)fwrite(text, 1, nr, stdout);
 	(void)fflush(stdout);
+	doctor_page_one(doctor);
 	if (doctor->dtr_bundle != NULL)
 		(void)doctor_bundle(doctor, text, nr);
 	free(text);
@@ -284,6 +292,7 @@ static int run(struct doctor_args *args)
 	unsigned                  nr = words_expand(args, nids);
 	char                      text[M0_LNET_NIDSTR_SIZE];
 	const char               *word = args->doa_words[0];
+	char                      title[TITLE_BYTES];
 	int                       code;
 
 	/* The range "10.0.0.[5]@tcp" is one NID. */
@@ -296,6 +305,10 @@ static int run(struct doctor_args *args)
 	if (doctor->dtr_fail.tf_exit != TOOL_OK)
 		return doctor->dtr_fail.tf_exit;
 	doctor->dtr_is_table = nr > 1;
+	snprintf(title, sizeof title, "colibri doctor: %s%s", word,
+		 args->doa_words_nr > 1 ? " and others" : "");
+	if (doctor_page_open(doctor, title) != TOOL_OK)
+		return doctor->dtr_fail.tf_exit;
 	(void)stop_init();
 	doctor->dtr_deadline = m0_time_add(
 		m0_time_now(), doctor->dtr_timeout_ms * M0_TIME_ONE_MSEC);
@@ -304,11 +317,12 @@ static int run(struct doctor_args *args)
 	    (doctor->dtr_fail.tf_exit != TOOL_OK &&
 	     doctor->dtr_opts.nop_ctl != NULL)) {
 		doctor_lnet_close(doctor);
+		(void)doctor_page_close(doctor);
 		return doctor->dtr_fail.tf_exit;
 	}
 	code = nr > 1 ? doctor_table(doctor, nids, nr) : one_run(doctor, word);
 	doctor_lnet_close(doctor);
-	return code;
+	return doctor_page_close(doctor) == TOOL_OK ? code : TOOL_FAILED;
 }
 
 /* Options of a node of its own, and which node is asked, exclude each other. */

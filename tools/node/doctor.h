@@ -69,6 +69,9 @@ struct doctor {
 	/** Outcome of a TCP connection that was made before, or -1. */
 	int         dtr_scanned;
 	const char *dtr_bundle;
+	/** Path of a page, and the page; NULL: none. */
+	const char *dtr_report;
+	FILE       *dtr_page;
 	uint64_t    dtr_timeout_ms;
 	/** End of the checks of one NID. */
 	m0_time_t dtr_deadline;
@@ -150,6 +153,19 @@ int doctor_expand(const char *word, struct m0_lnet_nid *nids, unsigned *nr);
 /** One line for each NID. @return the exit code. */
 int doctor_table(struct doctor *doctor, const struct m0_lnet_nid *nids,
 		 unsigned nr);
+
+/* -- doctor_page.c --------------------------------------------------------- */
+
+/* Nothing is done without --report. */
+int doctor_page_open(struct doctor *doctor, const char *title);
+/** The checks of one NID. */
+void doctor_page_one(const struct doctor *doctor);
+/* A map of many. */
+void doctor_page_head(const struct doctor *doctor);
+void doctor_page_row(const struct doctor *doctor);
+void doctor_page_end(const struct doctor *doctor, const char *text);
+/** @return the exit code. */
+int doctor_page_close(struct doctor *doctor);
 
 /* -- doctor_bundle.c ------------------------------------------------------- */
 

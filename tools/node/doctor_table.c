@@ -7,6 +7,10 @@
 #include "../base/nids.h"
 #include "../base/stop.h"
 
+enum {
+	SUMMARY_BYTES = 80
+};
+
 /** NIDs of an expression. */
 struct doctor_list {
 	struct m0_lnet_nid *dli_nids;
@@ -67,6 +71,7 @@ int doctor_table(struct doctor *doctor, const struct m0_lnet_nid *nids,
 	static int errors[DOCTOR_NIDS_MAX];
 	bool       shows = isatty(STDERR_FILENO) && !isatty(STDOUT_FILENO);
 	unsigned   bad = 0;
+	char       summary[SUMMARY_BYTES];
 	unsigned   i;
 	size_t     c;
 
@@ -77,6 +82,7 @@ int doctor_table(struct doctor *doctor, const struct m0_lnet_nid *nids,
 	for (c = 0; c < ARRAY_SIZE(columns); ++c)
 		printf(" %-9s", doctor_names[columns[c]]);
 	(void)putchar('\n');
+	doctor_page_head(doctor);
 	for (i = 0; i < nr && stop_signal() == 0; ++i) {
 		char text[M0_LNET_NIDSTR_SIZE];
 
@@ -87,10 +93,13 @@ int doctor_table(struct doctor *doctor, const struct m0_lnet_nid *nids,
 			   m0_lnet_nid_print(&nids[i], text, sizeof text));
 		bad += doctor_worst(doctor) == DOCTOR_FAIL ? 1 : 0;
 		row_print(doctor);
+		doctor_page_row(doctor);
 	}
 	if (shows)
 		fputs("\r", stderr);
-	printf("%u of %u NIDs without a failure%s\n", i - bad, nr,
-	       i < nr ? ", interrupted" : "");
+	snprintf(summary, sizeof summary, "%u of %u NIDs without a failure%s",
+		 i - bad, nr, i < nr ? ", interrupted" : "");
+	printf("%s\n", summary);
+	doctor_page_end(doctor, summary);
 	return bad == 0 && i == nr ? TOOL_OK : TOOL_FAILED;
 }
