@@ -40,6 +40,7 @@ struct easy_ask {
 struct m0_easy__call {
 	struct m0_easy      *ecl_easy;
 	struct m0_easy_call *ecl_call;
+	uint64_t             ecl_nr;
 	/** In eas_calls, later in eas_ended. */
 	struct m0_list_link ecl_link;
 	struct m0_list_link ecl_wait_link;
@@ -251,6 +252,7 @@ static int body_make(struct m0_easy__call *ecl)
 	const struct m0_easy_call *call = ecl->ecl_call;
 	struct easy_ask           *ask = ecl->ecl_ask;
 	struct easy_body           body = { .eb_opcode = call->ec_opcode,
+					    .eb_call = ecl->ecl_nr,
 					    .eb_args = call->ec_args,
 					    .eb_data = call->ec_data,
 					    .eb_data_nr = call->ec_data.sl_nr };
@@ -577,6 +579,8 @@ static int ecl_new(struct m0_easy *client, struct m0_easy_call *call)
 		ns = client->eas_cfg.en_timeout_ns;
 	ecl->ecl_easy = client;
 	ecl->ecl_call = call;
+	ecl->ecl_nr =
+		__atomic_add_fetch(&client->eas_calls_nr, 1, __ATOMIC_RELAXED);
 	ecl->ecl_deadline = m0_time_add(m0_time_now(), ns);
 	ecl->ecl_pause_ns = PAUSE_MS * M0_TIME_ONE_MSEC;
 	(void)m0_semaphore_init(&ecl->ecl_sem, 0);

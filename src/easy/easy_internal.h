@@ -32,7 +32,10 @@ enum {
 /** Body of a request or a result. */
 struct easy_body {
 	/** Requests only. */
-	uint32_t            eb_opcode;
+	uint32_t eb_opcode;
+	/** Each attempt at a call has its number, so that the service ends what it
+	 * offered to the attempt before. */
+	uint64_t            eb_call;
 	struct m0_rpc_slice eb_args;
 	uint64_t            eb_data_nr;
 	/** The data, if there are no descriptors. */
@@ -105,6 +108,8 @@ struct m0_easy {
 	struct m0_rpc_conn    eas_conn;
 	struct m0_rpc_session eas_session;
 	uint32_t              eas_turn;
+	/** Calls that were begun. Atomic. */
+	uint64_t eas_calls_nr;
 	/** Calls again, and ends calls that nobody else ends. */
 	struct m0_strand eas_strand;
 

@@ -29,10 +29,13 @@ struct easy_update {
 
 /** A query, until its result was fetched. */
 struct easy_query {
-	struct m0_rpc_bulk   eqy_bulk;
-	struct m0_list_link  eqy_link;
-	struct m0_easy      *eqy_easy;
-	struct m0_uint128    eqy_client;
+	struct m0_rpc_bulk  eqy_bulk;
+	struct m0_list_link eqy_link;
+	struct m0_easy     *eqy_easy;
+	struct m0_uint128   eqy_client;
+	uint64_t            eqy_call;
+	/** Its client has asked again. Under eas_lock. */
+	bool                 eqy_withdrawn;
 	struct m0_easy_reply eqy_reply;
 	/** Bytes of a handler's memory, counted in eas_memory. */
 	m0_bcount_t      eqy_counted_nr;
@@ -375,18 +378,34 @@ static int query_bufs_add(struct easy_query *query, struct easy_body *body)
 	return rc;
 }
 
-/* Under eas_lock. */
+/*
+ * Withdraws what was offered to an earlier attempt at the same call, which the client
+ * has given up: its address may have died. Such an offer may last until the network ends
+ * a transfer, so their number is bounded, too. Under eas_lock.
+ */
 static bool may_offer(const struct easy_query *query)
 {
-	const struct easy_query *other;
-	unsigned                 nr = 0;
+	struct easy_query *other;
+	unsigned           nr = 0;
+	unsigned           withdrawn_nr = 0;
 
 	if (query->eqy_easy->eas_closing)
 		return false;
 	m0_list_for_each_entry(&query->eqy_easy->eas_offers, other,
-			       struct easy_query, eqy_link)
-		nr += m0_uint128_eq(&other->eqy_client, &query->eqy_client);
-	return nr < OFFERS_MAX;
+			       struct easy_query, eqy_link) {
+		if (!m0_uint128_eq(&other->eqy_client, &query->eqy_client))
+			continue;
+		if (!other->eqy_withdrawn &&
+		    other->eqy_call == query->eqy_call) {
+			other->eqy_withdrawn = true;
+			m0_rpc_bulk_store_del(&other->eqy_bulk);
+		}
+		if (other->eqy_withdrawn)
+			++withdrawn_nr;
+		else
+			++nr;
+	}
+	return nr < OFFERS_MAX && withdrawn_nr <= OFFERS_MAX;
 }
 
 /*
@@ -471,6 +490,7 @@ static int query_run(struct easy_query *query, struct m0_rpc_item *item)
 		m0_free(body.eb_descs);
 		return -EPROTO;
 	}
+	query->eqy_call = body.eb_call;
 	rc = m0_rpc_snapshot_begin(easy->eas_store, &query->eqy_tx);
 	if (rc != 0)
 		return rc == -EAGAIN || rc == -ENOMEM ? -ENOBUFS : rc;

@@ -6,7 +6,8 @@
  *     4  bytes of arguments, 2
  *     6  descriptors, 2
  *     8  bytes of data, 8
- *    16  arguments, padded to 8; then the data, or the descriptors
+ *    16  number of the call among those of its client, 8; 0 in a result
+ *    24  arguments, padded to 8; then the data, or the descriptors
  *        (m0_rpc_bulk_desc_put)
  */
 #include <endian.h>
@@ -14,7 +15,7 @@
 #include "easy/easy_internal.h"
 
 enum {
-	HEAD = 16,
+	HEAD = 24,
 	PAD = 8
 };
 
@@ -48,6 +49,7 @@ void m0_easy__body_put(void *bytes, const struct easy_body *body)
 	uint16_t args_nr = htole16((uint16_t)body->eb_args.sl_nr);
 	uint16_t descs_nr = htole16((uint16_t)body->eb_descs_nr);
 	uint64_t data_nr = htole64(body->eb_data_nr);
+	uint64_t call = htole64(body->eb_call);
 	uint32_t i;
 
 	memset(at, 0, HEAD + padded(body->eb_args.sl_nr));
@@ -55,6 +57,7 @@ void m0_easy__body_put(void *bytes, const struct easy_body *body)
 	memcpy(at + 4, &args_nr, 2);
 	memcpy(at + 6, &descs_nr, 2);
 	memcpy(at + 8, &data_nr, 8);
+	memcpy(at + 16, &call, 8);
 	copy(at + HEAD, body->eb_args);
 	at += HEAD + padded(body->eb_args.sl_nr);
 	if (body->eb_descs_nr == 0)
@@ -101,6 +104,7 @@ int m0_easy__body_get(struct easy_body *ret, const void *bytes, m0_bcount_t nr)
 	uint16_t       args_nr;
 	uint16_t       descs_nr;
 	uint64_t       data_nr;
+	uint64_t       call;
 	int            rc;
 
 	if (nr < HEAD)
@@ -109,10 +113,12 @@ int m0_easy__body_get(struct easy_body *ret, const void *bytes, m0_bcount_t nr)
 	memcpy(&args_nr, at + 4, 2);
 	memcpy(&descs_nr, at + 6, 2);
 	memcpy(&data_nr, at + 8, 8);
+	memcpy(&call, at + 16, 8);
 	ret->eb_opcode = le32toh(opcode);
 	ret->eb_args = (struct m0_rpc_slice){ at + HEAD, le16toh(args_nr) };
 	ret->eb_descs_nr = le16toh(descs_nr);
 	ret->eb_data_nr = le64toh(data_nr);
+	ret->eb_call = le64toh(call);
 	at += HEAD;
 	nr -= HEAD;
 	if (ret->eb_args.sl_nr > M0_EASY_ARGS_MAX ||
