@@ -12,7 +12,7 @@ FIRST  = $(shell date +%Y%m%d0000000)
 T      = 60
 TALLY  = scripts/tally $(BUILD)
 
-.PHONY: help all demo test soak check check-vm test-rdma test-kernel bench bench-against fuzz mutants install deb clean
+.PHONY: help all demo test soak check check-vm test-rdma test-kernel test-packages bench bench-against fuzz mutants install deb clean
 
 help:
 	@echo 'make demo              real files into a service that is killed, and back; a'
@@ -22,7 +22,8 @@ help:
 	@echo 'make check             sanitizers, source rules, layout, requirement tags'
 	@echo 'make check-vm          what needs a kernel of its own, in virtual machines;'
 	@echo '                       test-rdma: RDMA over soft-RoCE;'
-	@echo '                       test-kernel: the engine, and a node, inside Linux'
+	@echo '                       test-kernel: the engine, and a node, inside Linux;'
+	@echo '                       test-packages: the package of make deb under systemd'
 	@echo 'make bench [ROWS=re]   measure against the goals; build/bench.json'
 	@echo 'make bench-against REF=commit [ROWS=re]  is HEAD as fast as that commit?'
 	@echo 'make fuzz [T=60]       each decoder with random input, T seconds each'
@@ -56,12 +57,18 @@ check:
 	@scripts/check
 
 # 77: QEMU or a package cannot be had, and it says so.
-check-vm: test-rdma test-kernel
+check-vm: test-rdma test-kernel test-packages
 
 test-rdma:
 	@scripts/deps build
 	@scripts/test --build-only release
 	@tests/vm/run --build $(BUILD) rdma rdma-two verbs node node-two suite || [ $$? = 77 ]
+
+test-packages:
+	@scripts/deps build
+	@scripts/test --build-only release installed
+	@scripts/deb $(BUILD) >/dev/null
+	@tests/vm/run --build $(BUILD) packages || [ $$? = 77 ]
 
 test-kernel:
 	@scripts/deps build

@@ -22,11 +22,48 @@ status=0
 for module in $(cat /modules/order); do
     insmod /modules/$module || { echo "cannot load $module"; status=1; }
 done
-ip link set lo up
+'''
+STORY = '''ip link set lo up
 [ $status != 0 ] || sh -eu /story.sh || status=$?
 echo "colibri-vm: status $status"
 poweroff -f
 '''
+# The root of Debian lies on a disk; a unit of its systemd runs the story.
+DEBIAN = '''mkdir /new
+[ $status = 0 ] && mount -t ext4 /dev/vda /new || {
+    echo "colibri-vm: status 1"
+    poweroff -f
+}
+cp -r /story.sh /story-run /debs /new/var/tmp
+cp /story.service /new/etc/systemd/system
+mkdir -p /new/etc/systemd/system/multi-user.target.wants
+ln -s /etc/systemd/system/story.service /new/etc/systemd/system/multi-user.target.wants
+# The story has the console.
+for unit in getty.target serial-getty@ttyS0.service getty-static.service; do
+    ln -s /dev/null /new/etc/systemd/system/$unit
+done
+set | grep '^VM_' >/new/var/tmp/environment
+umount /dev /sys /proc
+exec switch_root /new /sbin/init
+'''
+DEBIAN_UNIT = '''[Unit]
+Description=Story of tests/vm
+
+[Service]
+EnvironmentFile=/var/tmp/environment
+ExecStart=/bin/sh /var/tmp/story-run
+StandardOutput=tty
+StandardError=tty
+TTYPath=/dev/ttyS0
+'''
+DEBIAN_RUN = '''status=0
+cd /var/tmp
+sh -eu story.sh || status=$?
+[ $status = 0 ] || journalctl --no-pager --lines 30 --no-hostname
+echo "colibri-vm: status $status"
+systemctl poweroff --force --force
+'''
+DEBIAN_MODULES = ['virtio_pci', 'virtio_blk', 'crc32c_generic', 'ext4']
 
 
 class Archive:
@@ -128,7 +165,14 @@ def build(path, packages, release, story, own=()):
     for name in ('proc', 'sys', 'dev', 'tmp', 'run', 'root'):
         archive.folder(name)
     archive.file('bin/busybox', f'{root}/bin/busybox')
-    archive.text('init', INIT, 0o755)
+    if story.debian:
+        archive.text('init', INIT + DEBIAN, 0o755)
+        archive.text('story.service', DEBIAN_UNIT)
+        archive.text('story-run', DEBIAN_RUN)
+        for deb in story.debs:
+            archive.file(f'debs/{os.path.basename(deb)}', deb)
+    else:
+        archive.text('init', INIT + STORY, 0o755)
     archive.file('story.sh', story.path)
     # glibc opens it when a thread ends early.
     archive.file('lib/x86_64-linux-gnu/libgcc_s.so.1', '/lib/x86_64-linux-gnu/libgcc_s.so.1')
@@ -140,5 +184,6 @@ def build(path, packages, release, story, own=()):
         archive.file('etc/libibverbs.d/rxe.driver', f'{root}/etc/libibverbs.d/rxe.driver')
     for module in own:
         archive.file(f'own/{os.path.basename(module)}', module)
-    modules_add(archive, story.modules, f'{root}/lib/modules/{release}')
+    modules_add(archive, (DEBIAN_MODULES if story.debian else []) + story.modules,
+                f'{root}/lib/modules/{release}')
     archive.write(path)

@@ -10,7 +10,12 @@ import subprocess
 # Programs and libraries that a story may ask for, beside those of the build.
 USER_SPACE = ['busybox-static', 'ibverbs-utils', 'rdmacm-utils', 'ibverbs-providers',
               'libibverbs1', 'librdmacm1', 'libnl-3-200', 'libnl-route-3-200']
+# Programs of a Debian root beside what every Debian has, and apt.
+DEBIAN_ROOT = ['systemd-sysv', 'iproute2']
+# Room in its file system for what a story installs and writes.
+DEBIAN_ROOT_MB = 1024
 QEMU = ['qemu-system-x86', 'qemu-system-common', 'qemu-system-data', 'seabios']
+SYSTEM_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
 LIBRARIES = 'usr/lib/x86_64-linux-gnu'
 
 
@@ -103,6 +108,40 @@ class Folder:
             f.write(f'include {self.root}/usr/src/linux-headers-{version}-common/Makefile\n')
         return folder
 
+    def debian(self, needs):
+        """Makes a root of the Debian that the host's apt names, with packages that `needs`
+        names. Returns the image of its file system."""
+        image = f'{self.path}/debian.ext4'
+        note = f'{self.path}/debian.list'
+        names = sorted(set(DEBIAN_ROOT) | set(needs))
+        if os.path.exists(note) and os.path.exists(image):
+            with open(note, encoding='utf-8') as f:
+                if f.read().split() == names:
+                    return image
+        if os.getuid() != 0:
+            raise Unavailable('only root can make a root of Debian')
+        tool = shutil.which('mmdebstrap')
+        if tool is None:
+            own = Folder(f'{self.path}/mmdebstrap')
+            own.fetch(['mmdebstrap'])
+            tool = f'{own.root}/usr/bin/mmdebstrap'
+        print('vm: making a root of Debian, once', flush=True)
+        folder = f'{self.path}/debian'
+        shutil.rmtree(folder, ignore_errors=True)
+        try:
+            command(tool, '--mode=root', '--variant=apt', f'--include={",".join(names)}',
+                    release_name(), folder, mirror())
+            with open(f'{image}.new', 'wb') as f:
+                f.truncate(DEBIAN_ROOT_MB << 20)
+            command('mke2fs', '-q', '-F', '-t', 'ext4', '-E', 'root_owner=0:0', '-d', folder,
+                    f'{image}.new')
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+        os.rename(f'{image}.new', image)
+        with open(note, 'w', encoding='utf-8') as f:
+            f.write('\n'.join(names) + '\n')
+        return image
+
     def qemu(self):
         """Command to begin QEMU with, and its environment: the host's, or one from packages."""
         found = shutil.which('qemu-system-x86_64')
@@ -119,6 +158,58 @@ class Folder:
         return ([f'{own.root}/usr/bin/qemu-system-x86_64', '-L', f'{own.root}/usr/share/qemu',
                  '-L', f'{own.root}/usr/share/seabios'],
                 dict(os.environ, LD_LIBRARY_PATH=libraries))
+
+
+def command(*words, limit=600):
+    """Runs a program that makes something. Without it, or if it fails, there is no test."""
+    try:
+        subprocess.run(words, check=True, text=True, timeout=limit, stdin=subprocess.DEVNULL,
+                       stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                       env=dict(os.environ, PATH=SYSTEM_PATH))
+    except OSError as e:
+        raise Unavailable(f'{words[0]} cannot be run: {e.strerror}') from e
+    except subprocess.CalledProcessError as e:
+        last = e.stdout.strip().splitlines() or ['no message']
+        raise Unavailable(f'{words[0]}: {last[-1]}') from e
+    except subprocess.TimeoutExpired as e:
+        raise Unavailable(f'{words[0]}: no end in {limit} s') from e
+
+
+def release_name():
+    """Name of the host's release of Debian."""
+    with open('/etc/os-release', encoding='utf-8') as f:
+        named = re.search(r'^VERSION_CODENAME=(\w+)$', f.read(), re.M)
+    if not named:
+        raise Unavailable('/etc/os-release names no release of Debian')
+    return named.group(1)
+
+
+def mirror():
+    """Mirror of the host's apt for its release of Debian."""
+    said = apt('apt-get', 'indextargets', '--format', '$(REPO_URI) $(CODENAME) $(LABEL)',
+               'Created-By: Packages')
+    for line in said.splitlines():
+        uri, release, label = line.split(maxsplit=2)
+        if release == release_name() and label == 'Debian':
+            return uri
+    raise Unavailable('apt has no mirror of Debian')
+
+
+def debs_need(debs):
+    """Names of packages that these .deb files need, and that are none of them."""
+    needs = set()
+    own = set()
+    for deb in debs:
+        fields = subprocess.run(['dpkg-deb', '--field', deb, 'Package', 'Pre-Depends', 'Depends'],
+                                check=True, text=True, stdout=subprocess.PIPE).stdout
+        for field, value in re.findall(r'^([\w-]+): (.*)$', fields, re.M):
+            if field == 'Package':
+                own.add(value)
+            else:
+                # Take the first of alternatives.
+                needs.update(re.match(r'[^ (|:]+', need.strip()).group()
+                             for need in value.split(','))
+    return needs - own
 
 
 def unpack(compressed, image):
