@@ -121,6 +121,20 @@ struct m0_lnet_failures {
 };
 
 enum {
+	/** Bounds of struct m0_lnet_latency. Bound i is
+	 * 1 << (M0_LNET_LATENCY_SHIFT + 2 * i) nanoseconds: 4.1 us to 4.3 s. */
+	M0_LNET_LATENCY_BOUNDS_NR = 11,
+	M0_LNET_LATENCY_SHIFT = 12
+};
+
+/** A histogram of durations. */
+struct m0_lnet_latency {
+	/** Numbers by the first bound that they do not exceed; the last has none. */
+	uint64_t lly_nr[M0_LNET_LATENCY_BOUNDS_NR + 1];
+	uint64_t lly_sum_ns;
+};
+
+enum {
 	/** Full health. */
 	M0_LNET_HEALTH_MAX = 1000
 };
@@ -155,7 +169,10 @@ struct m0_lnet_ni_info {
 	uint32_t                nii_priority;
 	struct m0_lnet_traffic  nii_traffic;
 	struct m0_lnet_failures nii_failures;
-	struct m0_lnd_ni_info   nii_lnd;
+	/** From a GET of this node to its REPLY, and from a PUT to its ACK, if it asked
+	 * for one; of responses that came by this interface. */
+	struct m0_lnet_latency nii_responses;
+	struct m0_lnd_ni_info  nii_lnd;
 };
 
 struct m0_lnet_peer_ni_info {

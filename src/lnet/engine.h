@@ -136,6 +136,8 @@ struct m0_lnet_msg_op {
 
 	/** Set by the owner before m0_lnet_engine_put or m0_lnet_engine_get. */
 	struct m0_lnet_op mop_attr;
+	/** When it began to wait. */
+	m0_time_t mop_since;
 	/** Key in le_waiting, with mop_waits. */
 	uint64_t             mop_cookie;
 	struct m0_hash_link  mop_link;

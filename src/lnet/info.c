@@ -107,6 +107,7 @@ static void ni_draw(const struct m0_lnet_ni *ni, struct m0_lnet_ni_info *to)
 	to->nii_priority = (uint32_t)ni->lni_policy.nip_priority;
 	to->nii_traffic = ni->lni_traffic;
 	to->nii_failures = ni->lni_failures;
+	to->nii_responses = ni->lni_responses;
 	if (ln->ldn_lnd != NULL && m0_lnet__ni_is_usable(ni) &&
 	    ln->ldn_lnd->ld_ops->ldo_ni_info != NULL)
 		ln->ldn_lnd->ld_ops->ldo_ni_info(ln, &to->nii_lnd);
@@ -373,6 +374,7 @@ void m0_lnet_engine_stats_reset(struct m0_lnet_engine *eng)
 	m0_list_for_each_entry(&eng->le_nis, ni, struct m0_lnet_ni, lni_link) {
 		M0_SET0(&ni->lni_traffic);
 		M0_SET0(&ni->lni_failures);
+		M0_SET0(&ni->lni_responses);
 	}
 	for (at = m0_hash_first(&eng->le_lpnis); at != NULL;
 	     at = m0_hash_next(at)) {

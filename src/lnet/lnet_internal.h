@@ -72,6 +72,7 @@ struct m0_lnet_ni {
 	struct m0_list          lni_queue;
 	struct m0_lnet_traffic  lni_traffic;
 	struct m0_lnet_failures lni_failures;
+	struct m0_lnet_latency  lni_responses;
 	unsigned                lni_msgs_nr;
 	bool                    lni_is_up;
 	bool                    lni_stopping;
@@ -792,7 +793,8 @@ void m0_lnet__failure_count(struct m0_lnet_failures *lf,
 			    enum m0_lnd_health       health);
 /** Returns the name of a type of message, for probes. */
 const char *m0_lnet__type_name(uint32_t type);
-/** Counts one message of `type`. */
+/** Count one message of `type`, and one duration. */
 void m0_lnet__traffic_count(struct m0_lnet_msg_counts *counts, uint32_t type);
+void m0_lnet__latency_count(struct m0_lnet_latency *latency, m0_time_t ns);
 
 #endif /* M0_SRC_LNET_LNET_INTERNAL_H */

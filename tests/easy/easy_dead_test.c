@@ -97,7 +97,8 @@ static void run(struct m0_sim *the_sim, void *arg)
 		m0_free(calls[i].ec_out);
 	}
 	if (m0_sim_now(sim) - begin > LIMIT_NS)
-		m0_sim_fail(sim, "offers at a dead address held up others: %u ms",
+		m0_sim_fail(sim,
+			    "offers at a dead address held up others: %u ms",
 			    (unsigned)((m0_sim_now(sim) - begin) /
 				       M0_TIME_ONE_MSEC));
 	m0_easy_close(client);

@@ -130,6 +130,15 @@ class Metrics(cli.Case):
                                  f'{ni},type="get"'], 1)
         self.assertEqual(samples['colibri_ni_received_messages_total',
                                  f'{ni},type="reply"'], 1)
+        response = 'colibri_ni_response_seconds'
+        self.assertEqual(samples[f'{response}_count', ni], 1)
+        buckets = [(float(re.search('le="(.*?)"', labels).group(1)), value)
+                   for (name, labels), value in samples.items()
+                   if name == f'{response}_bucket' and labels.startswith(ni)]
+        took = samples[f'{response}_sum', ni]
+        self.assertEqual(len(buckets), 12)
+        self.assertEqual([value for bound, value in buckets],
+                         [took <= bound for bound, value in buckets])
         at = f'nid="{peer}",peer="{peer}"'
         self.assertEqual(samples['colibri_peer_sent_messages_total', at], 1)
         self.assertEqual(samples['colibri_peer_health_ratio', at], 1)

@@ -20,8 +20,9 @@ enum {
 	/** Most peer NIs that are shown, unless --metrics-peers says otherwise. */
 	METRICS_PEERS_DEFAULT = 4096,
 	METRICS_PEERS_MAX = 65536,
-	/** Buckets of a histogram, without the one that has no bound. */
-	METRICS_BUCKETS_NR = 11,
+	/** Buckets of a histogram, without the one that has no bound; those of probes
+	 * are as many. */
+	METRICS_BUCKETS_NR = M0_LNET_LATENCY_BOUNDS_NR,
 	METRICS_LABELS_BYTES = 256
 };
 

@@ -17,6 +17,13 @@ static const char *const bounds[METRICS_BUCKETS_NR + 1] = {
 	"0.1",    "0.3",    "1.0",   "3.0",   "10.0", "+Inf",
 };
 
+/* Bounds of struct m0_lnet_latency, exactly. */
+static const char *const response_bounds[METRICS_BUCKETS_NR + 1] = {
+	"0.000004096", "0.000016384", "0.000065536", "0.000262144",
+	"0.001048576", "0.004194304", "0.016777216", "0.067108864",
+	"0.268435456", "1.073741824", "4.294967296", "+Inf",
+};
+
 /** Text that grows. */
 struct metrics_buf {
 	char  *mbf_text;
@@ -334,33 +341,58 @@ static void put_version(struct metrics_buf *buf)
 	put_text(buf, "} 1\n");
 }
 
-static void put_probe(struct metrics_buf         *buf,
-		      const struct metrics_probe *probe, const char *kind)
+/* @param nr  of the buckets, the last of which has no bound. */
+static void put_histogram(struct metrics_buf *buf, const char *name,
+			  const char *labels, const char *const *bound,
+			  const uint64_t *nr, uint64_t sum_ns)
 {
-#define PROBE "colibri_probe_duration_seconds"
-	uint64_t nr = 0;
+	uint64_t sum = 0;
 	size_t   i;
 
 	for (i = 0; i <= METRICS_BUCKETS_NR; ++i) {
-		nr += probe->mpb_nr[i];
-		put_text(buf, PROBE "_bucket{kind=\"");
-		put_text(buf, kind);
-		put_text(buf, "\",le=\"");
-		put_text(buf, bounds[i]);
+		sum += nr[i];
+		put_text(buf, name);
+		put_text(buf, "_bucket{");
+		put_text(buf, labels);
+		put_text(buf, ",le=\"");
+		put_text(buf, bound[i]);
 		put_text(buf, "\"} ");
-		put_u64(buf, nr);
+		put_u64(buf, sum);
 		put_text(buf, "\n");
 	}
-	put_text(buf, PROBE "_count{kind=\"");
-	put_text(buf, kind);
-	put_text(buf, "\"} ");
-	put_u64(buf, nr);
-	put_text(buf, "\n" PROBE "_sum{kind=\"");
-	put_text(buf, kind);
-	put_text(buf, "\"} ");
-	put_double(buf, (double)probe->mpb_sum_ns / 1e9);
+	put_text(buf, name);
+	put_text(buf, "_count{");
+	put_text(buf, labels);
+	put_text(buf, "} ");
+	put_u64(buf, sum);
 	put_text(buf, "\n");
-#undef PROBE
+	put_text(buf, name);
+	put_text(buf, "_sum{");
+	put_text(buf, labels);
+	put_text(buf, "} ");
+	put_double(buf, (double)sum_ns / 1e9);
+	put_text(buf, "\n");
+}
+
+static void put_responses(struct metrics_buf        *buf,
+			  const struct metrics_snap *snap)
+{
+#define RESPONSE "colibri_ni_response_seconds"
+	const struct m0_lnet_latency *latency;
+	unsigned                      i;
+
+	put_head(buf, RESPONSE, "histogram",
+		 "Time from a GET to its REPLY, or from a PUT to its ACK, by "
+		 "the interface by which that came.");
+	for (i = 0; i < snap->msp_info->li_nis_nr; ++i) {
+		labels_t labels = "";
+
+		latency = &snap->msp_info->li_nis[i].nii_responses;
+		label_of(snap, METRICS_NI, i, labels);
+		put_histogram(buf, RESPONSE, labels, response_bounds,
+			      latency->lly_nr, latency->lly_sum_ns);
+	}
+#undef RESPONSE
 }
 
 static void put_probes(struct metrics_buf         *buf,
@@ -375,8 +407,13 @@ static void put_probes(struct metrics_buf         *buf,
 	put_head(buf, "colibri_probe_duration_seconds", "histogram",
 		 "Duration of probes that were answered, which the node made "
 		 "for clients.");
-	for (i = 0; i < METRICS_PROBES_NR; ++i)
-		put_probe(buf, &probes[i], kinds[i]);
+	for (i = 0; i < METRICS_PROBES_NR; ++i) {
+		labels_t labels = "";
+
+		label_add(labels, "kind", kinds[i]);
+		put_histogram(buf, "colibri_probe_duration_seconds", labels,
+			      bounds, probes[i].mpb_nr, probes[i].mpb_sum_ns);
+	}
 	put_head(buf, "colibri_probe_failures", "counter",
 		 "Probes that were not answered.");
 	for (i = 0; i < METRICS_PROBES_NR; ++i) {
@@ -406,6 +443,7 @@ char *metrics_text(const struct metrics_snap *snap, size_t *ret_nr)
 		     sizeof snap->msp_routing.lgi_pools[0], M0_LNET_POOLS_NR);
 	put_labelled(&buf, snap, METRICS_PROCESS, snap->msp_procs,
 		     sizeof *snap->msp_procs, snap->msp_procs_nr);
+	put_responses(&buf, snap);
 	put_probes(&buf, snap->msp_probes);
 	put_text(&buf, "# EOF\n");
 	if (buf.mbf_failed) {

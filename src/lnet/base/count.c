@@ -53,3 +53,15 @@ void m0_lnet__traffic_count(struct m0_lnet_msg_counts *counts, uint32_t type)
 		break;
 	}
 }
+
+void m0_lnet__latency_count(struct m0_lnet_latency *latency, m0_time_t ns)
+{
+	/* The duration is at most 1 << bits. */
+	unsigned bits = ns <= 1 ? 0 : 64 - (unsigned)__builtin_clzll(ns - 1);
+	unsigned i = bits <= M0_LNET_LATENCY_SHIFT
+			     ? 0
+			     : (bits - M0_LNET_LATENCY_SHIFT + 1) / 2;
+
+	++latency->lly_nr[min_check(i, (unsigned)M0_LNET_LATENCY_BOUNDS_NR)];
+	latency->lly_sum_ns += ns;
+}

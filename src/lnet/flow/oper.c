@@ -167,6 +167,7 @@ static int response_await(struct m0_lnet_engine *eng, struct m0_lnet_msg *msg)
 	if (rc != 0)
 		return rc;
 	msg->msg_op.mop_waits = true;
+	msg->msg_op.mop_since = eng->le_now;
 	guess_begin(eng, msg);
 	++eng->le_stats.ls_rst_alloc;
 	if ((msg->msg_md->md_attr.mda_options & M0_LNET_MD_NO_TRACK_RESPONSE) !=

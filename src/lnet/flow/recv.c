@@ -344,6 +344,9 @@ static struct m0_lnet_event *response_take(const struct coming *in,
 
 	M0_PRE_EX(msg->msg_op.mop_waits && md != NULL);
 	m0_lnet__response_drop(msg);
+	m0_lnet__latency_count(&in->cmi_ni->lni_responses,
+			       m0_time_sub(in->cmi_eng->le_now,
+					   msg->msg_op.mop_since));
 	msg->msg_op.mop_answered = true;
 	m0_lnet__event_fill(ev, &in->cmi_hdr, &in->cmi_primary,
 			    &in->cmi_rx->lr_nid);

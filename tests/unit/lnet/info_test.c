@@ -72,6 +72,8 @@ static const struct m0_lnet_peer_info *peer_in(const struct m0_lnet_info *info,
 static void picture_shows_nis_peers_and_queues(void **state)
 {
 	const struct m0_lnet_peer_info *peer;
+	const struct m0_lnet_latency   *responses;
+	uint64_t                        responses_nr = 0;
 	struct m0_lnet_info            *info;
 	unsigned                        i;
 
@@ -103,6 +105,11 @@ static void picture_shows_nis_peers_and_queues(void **state)
 	/* Two pings, two pushes, two messages. */
 	assert_int_equal(info->li_nis[1].nii_traffic.lt_sent.lmc_get, 2);
 	assert_int_equal(info->li_nis[1].nii_traffic.lt_sent.lmc_put, 4);
+	/* Two REPLYs to pings, two ACKs of pushes. */
+	responses = &info->li_nis[1].nii_responses;
+	for (i = 0; i <= M0_LNET_LATENCY_BOUNDS_NR; ++i)
+		responses_nr += responses->lly_nr[i];
+	assert_int_equal(responses_nr, 4);
 	assert_int_equal(info->li_peers_nr, 2);
 	peer = peer_in(info, "10.0.0.2@tcp");
 	assert_non_null(peer);
@@ -332,6 +339,36 @@ static void counters_are_reset_everywhere(void **state)
 	assert_non_null(lpni_of(one, "10.0.0.2@tcp"));
 }
 
+static unsigned bucket_of(uint64_t ns)
+{
+	struct m0_lnet_latency latency = { .lly_sum_ns = 1 };
+	unsigned               i = 0;
+
+	m0_lnet__latency_count(&latency, ns);
+	assert_true(latency.lly_sum_ns == ns + 1);
+	while (latency.lly_nr[i] == 0)
+		++i;
+	assert_int_equal(latency.lly_nr[i], 1);
+	return i;
+}
+
+/* A duration that is a bound is in the bucket of that bound. */
+static void durations_are_counted_by_their_bound(void **state)
+{
+	uint64_t bound;
+	unsigned i;
+
+	(void)state;
+	assert_int_equal(bucket_of(0), 0);
+	for (i = 0; i < M0_LNET_LATENCY_BOUNDS_NR; ++i) {
+		bound = UINT64_C(1) << (M0_LNET_LATENCY_SHIFT + 2 * i);
+		assert_int_equal(bucket_of(bound - 1), i);
+		assert_int_equal(bucket_of(bound), i);
+		assert_int_equal(bucket_of(bound + 1), i + 1);
+	}
+	assert_int_equal(bucket_of(UINT64_MAX), M0_LNET_LATENCY_BOUNDS_NR);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -344,6 +381,7 @@ int main(void)
 		STORY_BARE(peer_nis_come_in_slices),
 		STORY_BARE(head_has_no_peers),
 		STORY_BARE(counters_are_reset_everywhere),
+		cmocka_unit_test(durations_are_counted_by_their_bound),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
