@@ -10,6 +10,7 @@
 
 #include "kern/os/kern_os.h"
 #include "kern/os/kern_tls.h"
+#include "kern/tcp/kern_tcp.h"
 #include <cmocka.h>
 #include <setjmp.h>
 #include <programs.h>
@@ -165,6 +166,7 @@ static void programs_run(void)
 
 		program_name = programs[i].name;
 		m0_base_hooks_set(&test_hooks);
+		m0_host_ops_set(&kern_host_ops);
 		m0_panic_hook_set(NULL);
 		m0_log_set(NULL, NULL);
 		m0_log_level_set(M0_LOG_WARN);

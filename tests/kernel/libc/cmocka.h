@@ -45,6 +45,8 @@ int kernel_tests_run(const struct CMUnitTest *tests, size_t nr,
 		     cmocka_fixture setup, cmocka_fixture teardown);
 #define cmocka_run_group_tests(tests, setup, teardown) \
 	kernel_tests_run(tests, ARRAY_SIZE(tests), setup, teardown)
+#define cmocka_run_group_tests_name(name, tests, setup, teardown) \
+	cmocka_run_group_tests(tests, setup, teardown)
 
 void kernel_test_fail(const char *file, int line, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4), noreturn));
@@ -81,6 +83,11 @@ void kernel_test_range(unsigned long long v, unsigned long long lo,
 #define assert_in_range(v, lo, hi)                                          \
 	kernel_test_range(kernel_wide(v), kernel_wide(lo), kernel_wide(hi), \
 			  __FILE__, __LINE__)
+#define assert_not_in_range(v, lo, hi)                               \
+	kernel_assert(kernel_wide(v) < kernel_wide(lo) ||            \
+			      kernel_wide(v) > kernel_wide(hi),      \
+		      "%llu is within %llu to %llu", kernel_wide(v), \
+		      kernel_wide(lo), kernel_wide(hi))
 #define assert_ptr_equal(a, b)                                                \
 	kernel_assert((const void *)(a) == (const void *)(b), "%s != %s", #a, \
 		      #b)

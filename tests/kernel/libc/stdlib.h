@@ -17,6 +17,7 @@
 #define strtoull(text, end, base)      simple_strtoull(text, end, base)
 #define abort()                        panic("colibri: abort\n")
 #define atoi(text)                     ((int)simple_strtol(text, NULL, 10))
+#define strdup(text)                   kstrdup(text, GFP_KERNEL)
 #define qsort(base, nr, size, compare) sort(base, nr, size, compare, NULL)
 
 /* A power of two is aligned to its size. */
@@ -24,6 +25,13 @@ static inline int posix_memalign(void **ret, size_t align, size_t size)
 {
 	*ret = kvmalloc(roundup_pow_of_two(max(size, align)), GFP_KERNEL);
 	return *ret == NULL ? -ENOMEM : 0;
+}
+
+static inline void *aligned_alloc(size_t align, size_t size)
+{
+	void *ret;
+
+	return posix_memalign(&ret, align, size) == 0 ? ret : NULL;
 }
 
 #endif

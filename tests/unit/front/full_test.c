@@ -24,8 +24,8 @@ static void count(struct m0_lnet_eq *queue, const struct m0_lnet_event *ev)
 
 static void node_open(unsigned mes_max, unsigned mds_max)
 {
-	struct m0_lnet_cfg cfg;
-	char               why[M0_LNET_WHY_BYTES];
+	static struct m0_lnet_cfg cfg;
+	char                      why[M0_LNET_WHY_BYTES];
 
 	m0_lnet_cfg_default(&cfg);
 	cfg.lc_inline = true;

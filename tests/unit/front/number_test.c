@@ -27,12 +27,12 @@ static void late_init(struct m0_lnet_eq *eq, const struct m0_lnet_event *ev)
  * a callback initialises then has no number, and the callback returns. */
 static void queue_of_closing_node_has_no_number(void **state)
 {
-	struct m0_lnet_cfg     cfg;
-	struct m0_lnet_md_attr attr = { .mda_threshold = 1,
-					.mda_eq = &queues[0] };
-	struct m0_lnet_handle  md;
-	char                   why[M0_LNET_WHY_BYTES];
-	unsigned               i;
+	static struct m0_lnet_cfg cfg;
+	struct m0_lnet_md_attr    attr = { .mda_threshold = 1,
+					   .mda_eq = &queues[0] };
+	struct m0_lnet_handle     md;
+	char                      why[M0_LNET_WHY_BYTES];
+	unsigned                  i;
 
 	(void)state;
 	m0_lnet_cfg_default(&cfg);

@@ -24,9 +24,9 @@ static int no_reactor(struct m0_reactor **ret)
 
 static void open_fails(const struct m0_host_ops *ops, const char *reason)
 {
-	struct m0_lnet    *lnet;
-	struct m0_lnet_cfg cfg;
-	char               why[M0_LNET_WHY_BYTES];
+	struct m0_lnet           *lnet;
+	static struct m0_lnet_cfg cfg;
+	char                      why[M0_LNET_WHY_BYTES];
 
 	m0_lnet_cfg_default(&cfg);
 	cfg.lc_inline = true;

@@ -299,8 +299,8 @@ static void tunables_have_an_end(void **state)
 /* More than there is room for. */
 static void networks_too_many_are_refused(void **state)
 {
-	char text[5000] = "";
-	int  i;
+	static char text[5000];
+	int         i;
 
 	(void)state;
 	for (i = 0; i < 17; ++i)

@@ -128,12 +128,12 @@ static void word_set(uint32_t word)
 /* A server that counts without end is asked now and then, and answered. */
 static void wild_counts_are_harmless(void **state)
 {
-	struct m0_lnet_eq eq;
-	struct memory     mem;
-	m0_time_t         begin = m0_time_now();
-	uint32_t          before = down_nr();
-	uint32_t          nr;
-	unsigned          i;
+	struct m0_lnet_eq    eq;
+	static struct memory mem;
+	m0_time_t            begin = m0_time_now();
+	uint32_t             before = down_nr();
+	uint32_t             nr;
+	unsigned             i;
 
 	(void)state;
 	for (i = 0; i < STEPS_NR; ++i) {

@@ -339,7 +339,7 @@ static struct m0_bufvec *vec_of(struct memory *mem, unsigned nr, char *at,
 
 static void process_begin(struct process *process)
 {
-	struct m0_lnet_cfg cfg;
+	static struct m0_lnet_cfg cfg;
 
 	memset(process, 0, sizeof *process);
 	process->pr_has_sem = !m0_lnet_is_inline(node);
@@ -388,8 +388,8 @@ static void process_end(struct process *process)
 
 static int setup(void **state)
 {
-	struct m0_lnet_cfg cfg;
-	char               why[M0_LNET_WHY_BYTES];
+	static struct m0_lnet_cfg cfg;
+	char                      why[M0_LNET_WHY_BYTES];
 
 	(void)state;
 	m0_lnet_cfg_default(&cfg);

@@ -11,14 +11,14 @@
 static void moves(struct m0_lnet *from, struct m0_lnet *to, char *from_at,
 		  char *to_at, unsigned segs_nr)
 {
-	struct m0_lnet_eq from_eq;
-	struct m0_lnet_eq to_eq;
-	struct memory     from_mem;
-	struct memory     to_mem;
-	struct m0_bufvec *src = vec_of(&from_mem, segs_nr, from_at, 64, 100);
-	struct m0_bufvec *dst = vec_of(&to_mem, segs_nr, to_at, 64, 200);
-	unsigned          step;
-	unsigned          i;
+	struct m0_lnet_eq    from_eq;
+	struct m0_lnet_eq    to_eq;
+	static struct memory from_mem;
+	static struct memory to_mem;
+	struct m0_bufvec    *src = vec_of(&from_mem, segs_nr, from_at, 64, 100);
+	struct m0_bufvec    *dst = vec_of(&to_mem, segs_nr, to_at, 64, 200);
+	unsigned             step;
+	unsigned             i;
 
 	m0_lnet_eq_init(&from_eq, from, called, 0);
 	m0_lnet_eq_init(&to_eq, to, called, 0);
@@ -94,8 +94,8 @@ static void queues_are_polled(void **state)
 {
 	struct m0_lnet_event ev;
 	struct m0_lnet_eq    eq;
-	struct memory        src;
-	struct memory        dst;
+	static struct memory src;
+	static struct memory dst;
 	unsigned             i;
 
 	(void)state;
@@ -126,10 +126,10 @@ static void many_messages_move(void **state)
 		ROUNDS = 60,
 		DEEP = 20
 	};
-	struct m0_lnet_eq eq;
-	struct memory     src;
-	unsigned          round;
-	unsigned          i;
+	struct m0_lnet_eq    eq;
+	static struct memory src;
+	unsigned             round;
+	unsigned             i;
 
 	(void)state;
 	m0_lnet_eq_init(&eq, lnet, called, 0);
@@ -156,13 +156,13 @@ static void many_messages_move(void **state)
 /* More than the area has reserved events for: the call fails, nothing else. */
 static void bounds_fail_calls(void **state)
 {
-	struct m0_lnet_eq      eq;
-	struct m0_lnet_handle  handle[400];
-	struct memory          mem;
-	struct m0_lnet_me_attr me = {
-		.mea_portal = PORTAL,
-		.mea_id = { m0_lnet_nid_any, M0_LNET_PID_ANY },
-		.mea_flags = M0_LNET_ME_UNLINK,
+	struct m0_lnet_eq            eq;
+	static struct m0_lnet_handle handle[400];
+	static struct memory         mem;
+	struct m0_lnet_me_attr       me = {
+		      .mea_portal = PORTAL,
+		      .mea_id = { m0_lnet_nid_any, M0_LNET_PID_ANY },
+		      .mea_flags = M0_LNET_ME_UNLINK,
 	};
 	struct m0_lnet_md_attr md = {
 		.mda_vec = vec_of(&mem, 1, region, 64, 0),
@@ -220,7 +220,7 @@ static void bounded_queues_drop(void **state)
 	struct m0_lnet_eq     sends;
 	struct m0_lnet_event  ev;
 	struct m0_lnet_handle md;
-	struct memory         mem;
+	static struct memory  mem;
 	unsigned              i;
 
 	(void)state;
@@ -258,7 +258,7 @@ static void queue_numbers_are_used_again(void **state)
 {
 	struct m0_lnet_event ev;
 	struct m0_lnet_eq    eq;
-	struct memory        mem;
+	static struct memory mem;
 	unsigned             i;
 
 	(void)state;
@@ -282,7 +282,7 @@ static void queue_numbers_are_used_again(void **state)
 static void counters_are_the_nodes(void)
 {
 	struct m0_lnet_eq    eq;
-	struct memory        mem;
+	static struct memory mem;
 	struct m0_lnet_stats before;
 	struct m0_lnet_stats st;
 	struct m0_lnet_stats own;
@@ -344,9 +344,9 @@ static void requests_are_answered(void **state)
 
 static void memory_is_registered(void **state)
 {
-	static char       foreign[64];
-	struct m0_lnet_eq eq;
-	struct memory     mem;
+	static char          foreign[64];
+	struct m0_lnet_eq    eq;
+	static struct memory mem;
 
 	(void)state;
 	m0_lnet_eq_init(&eq, lnet, called, 0);
@@ -432,8 +432,8 @@ static void polled_turns(struct m0_lnet_eq *eq, struct m0_bufvec *vec)
 /* The node has a thread, later the attached front, too. */
 static void threads_talk(void **state)
 {
-	struct m0_lnet_eq eq;
-	struct memory     mem;
+	struct m0_lnet_eq    eq;
+	static struct memory mem;
 
 	(void)state;
 	process_end(self);

@@ -276,8 +276,8 @@ static void move(enum m0_shared_opcode opcode, uint32_t nr, uint64_t bits,
 
 static int setup(void **state)
 {
-	struct m0_lnet_cfg cfg;
-	char               why[M0_LNET_WHY_BYTES];
+	static struct m0_lnet_cfg cfg;
+	char                      why[M0_LNET_WHY_BYTES];
 
 	(void)state;
 	m0_lnet_cfg_default(&cfg);
