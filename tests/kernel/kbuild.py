@@ -134,15 +134,17 @@ def module_build(folder, name, headers, *, warns=False):
     return path
 
 
-def client_main(doc, name, source):
-    """Builds colibri.ko and one module of a single source over it; the exit status."""
+def client_main(doc, name, source, *headers):
+    """Builds colibri.ko and one module of a single source over it; the exit status.
+    `headers`: those that it includes from its own folder."""
     args = arguments(doc).parse_args()
     folder = os.path.abspath(args.out)
     # tests/kernel/module builds it there for other stories.
     below = f'{os.path.dirname(folder)}/module'
     paths = [colibri_build(below, args.headers)]
     if paths[0]:
-        copy(f'{ROOT}/{source}', f'{folder}/{source}')
+        for path in (source, *headers):
+            copy(f'{ROOT}/{path}', f'{folder}/{path}')
         module_make(folder, name, [source], symbols=f'{below}/Module.symvers')
         paths.append(module_build(folder, name, args.headers))
     print('\n'.join(path or '' for path in paths))

@@ -7,6 +7,7 @@
 #include <linux/cpumask.h>
 #include <linux/kthread.h>
 #include <linux/sched.h>
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 
 #include "base/tls.h"
@@ -59,8 +60,12 @@ static int thread_main(void *arg)
 {
 	struct kern_handle *handle = arg;
 	struct m0_thread   *thread = handle->knh_thread;
-	int                 rc = thread_begin(thread);
+	int                 rc;
 
+	/* The write-out of a file system may wait for this thread: what it gets
+	 * memory by must not wait for a write-out. It ends with the thread. */
+	(void)memalloc_noio_save();
+	rc = thread_begin(thread);
 	thread->t_init_rc = rc;
 	thread_ready(thread);
 	if (rc == 0) {
