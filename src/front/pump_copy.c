@@ -52,27 +52,6 @@ int m0_pump__copy_do(struct m0_pump *pump, const struct m0_shared_report *rep)
 	return 0;
 }
 
-bool m0_pump__copies_answer(struct m0_pump *pump)
-{
-	struct m0_pump_copy *copy = &pump->pmp_copy;
-	unsigned             i;
-
-	for (i = 0; i < copy->pcp_nr; ++i) {
-		const struct m0_pump_copied *done = &copy->pcp_done[i];
-
-		if (m0_pump__copied_send(pump, done->pcd_nr, done->pcd_gen,
-					 done->pcd_errno) != 0 ||
-		    !m0_pump__is_open(pump))
-			break;
-	}
-	/* The end of the attachment has dropped them all. */
-	if (i < copy->pcp_nr)
-		memmove(copy->pcp_done, &copy->pcp_done[i],
-			(copy->pcp_nr - i) * sizeof copy->pcp_done[0]);
-	copy->pcp_nr -= min_check(i, copy->pcp_nr);
-	return i > 0;
-}
-
 void m0_pump__copies_end(struct m0_pump *pump)
 {
 	uint32_t i;

@@ -387,12 +387,25 @@ static int reset_do(struct m0_pump *pump, const struct m0_ring_entry *entry)
 	return rc;
 }
 
-int m0_pump__copied_send(struct m0_pump *pump, uint32_t nr, uint32_t nr_gen,
-			 uint32_t copy_errno)
+/* Puts answers to COPY, as far as there is room. @return true if any. */
+static bool copies_answer(struct m0_pump *pump)
 {
-	req_set(pump, M0_SHARED_COPY_DONE, nr, nr_gen);
-	pump->pmp_req.srq_number = copy_errno;
-	return request_send(pump);
+	struct m0_pump_copy *copy = &pump->pmp_copy;
+	unsigned             i;
+
+	for (i = 0; i < copy->pcp_nr; ++i) {
+		req_set(pump, M0_SHARED_COPY_DONE, copy->pcp_done[i].pcd_nr,
+			copy->pcp_done[i].pcd_gen);
+		pump->pmp_req.srq_number = copy->pcp_done[i].pcd_errno;
+		if (request_send(pump) != 0)
+			break;
+	}
+	/* The end of the attachment has dropped them all. */
+	if (i < copy->pcp_nr)
+		memmove(copy->pcp_done, &copy->pcp_done[i],
+			(copy->pcp_nr - i) * sizeof copy->pcp_done[0]);
+	copy->pcp_nr -= min_check(i, copy->pcp_nr);
+	return i > 0;
 }
 
 static int close_do(struct m0_pump *pump, const struct m0_ring_entry *entry)
@@ -530,7 +543,7 @@ bool m0_pump__down(struct m0_pump *pump)
 		m0_front__bell_clear(lnet);
 	pump->pmp_waits_room = false;
 	if (pump->pmp_copy.pcp_nr > 0)
-		any = m0_pump__copies_answer(pump);
+		any = copies_answer(pump);
 	end = m0_ring_put_nr(down);
 	for (nr = from; nr != end; ++nr) {
 		struct m0_ring_entry entry = *m0_ring_at(down, nr);

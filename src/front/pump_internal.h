@@ -207,10 +207,6 @@ bool m0_pump__down(struct m0_pump *pump);
 void m0_pump__region_do(struct m0_pump *pump, bool is_add, uint32_t nr,
 			uint64_t bytes);
 
-/** Puts the answer to COPY. @retval -EAGAIN */
-int m0_pump__copied_send(struct m0_pump *pump, uint32_t nr, uint32_t nr_gen,
-			 uint32_t copy_errno);
-
 /** fao_tm_do, and the answer. */
 void m0_pump__tm_do(struct m0_pump *pump, struct m0_front_tm *tm);
 void m0_pump__tm_end(struct m0_pump *pump, bool is_claim, int status);
@@ -232,8 +228,6 @@ void m0_pump__region_result(struct m0_pump *pump, uint32_t nr, bool is_add,
 
 /** COPY. @return 0, -EPROTO */
 int m0_pump__copy_do(struct m0_pump *pump, const struct m0_shared_report *rep);
-/** Puts answers, as far as there is room. @return true if any. */
-bool m0_pump__copies_answer(struct m0_pump *pump);
 /** The attachment has ended. */
 void m0_pump__copies_end(struct m0_pump *pump);
 

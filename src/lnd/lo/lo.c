@@ -266,6 +266,7 @@ static bool tx_away(struct lo *lo)
 	struct m0_copier_job job;
 	uint64_t             copy;
 
+	M0_PRE_EX(lo_invariant(lo));
 	copier = lo->lob_copier == NULL ? NULL : *lo->lob_copier;
 	job.cjo_bytes =
 		min64u(tx->ltx_payload.lpy_bytes, rx->lr_payload.lpy_bytes);
@@ -301,6 +302,7 @@ static void away_end(struct lo *lo, struct m0_lnd_tx *tx)
 {
 	struct m0_lnd_ni_info *info = &lo_ni_of(ni_of(tx))->loi_info;
 
+	M0_PRE((tx->ltx_word[0] & TX_COPIED) != 0);
 	m0_list_del(&tx->ltx_link);
 	tx->ltx_rx.lr_offered = false;
 	if (tx->ltx_word[1] != 0) {
@@ -318,6 +320,7 @@ static void away_abandon(struct lo *lo, struct m0_lnd_tx *tx)
 {
 	bool cut = (tx->ltx_word[0] & TX_CUT) != 0;
 
+	M0_PRE((tx->ltx_word[0] & TX_COPIED) == 0 && *lo->lob_copier != NULL);
 	(*lo->lob_copier)->cpr_cancel(*lo->lob_copier, tx->ltx_word[1]);
 	m0_list_del(&tx->ltx_link);
 	tx->ltx_rx.lr_offered = false;
@@ -388,6 +391,7 @@ static bool back_step(struct lo *lo, struct lo_step *step)
 {
 	struct m0_list_link *link;
 
+	M0_PRE(lo->lob_tx == NULL);
 	while ((link = m0_list_first(&lo->lob_back)) != NULL) {
 		m0_list_del(link);
 		lo->lob_tx = tx_of(link);
