@@ -15,6 +15,7 @@
 #include <stdlib.h>
 
 #include <cmocka.h>
+#include <infiniband/verbs.h>
 
 #include "lnd/verbs/verbs.h"
 #include "loop/loop_reactor.h"
@@ -669,6 +670,14 @@ static void link_that_goes_down_is_told(void **state)
 
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
+/* T29: this kernel copies pinned pages when a process forks, so that no memory has to be kept from
+ * the child. */
+static void fork_needs_no_preparation(void **state)
+{
+	(void)state;
+	assert_int_equal(ibv_is_fork_initialized(), IBV_FORK_UNNEEDED);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -686,6 +695,7 @@ int main(void)
 		CASE(break_is_told_to_the_peer),
 		CASE(foreign_memory_is_registered_for_one_transfer),
 		CASE(address_that_cannot_be_used_is_explained),
+		cmocka_unit_test(fork_needs_no_preparation),
 		CASE(link_that_goes_down_is_told),
 	};
 

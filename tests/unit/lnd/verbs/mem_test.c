@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
-/* Which registration has the key of a transfer, over a libibverbs of the test. */
+/* Registrations that have the key of a transfer, and room in the completion queue, over a libibverbs
+ * of the test. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -50,6 +51,12 @@ int ibv_dereg_mr(struct ibv_mr *mr)
 	return 0;
 }
 
+int ibv_resize_cq(struct ibv_cq *cq, int cqe)
+{
+	cq->cqe = cqe;
+	return 0;
+}
+
 static int begin(void **state)
 {
 	(void)state;
@@ -93,8 +100,8 @@ static void end(struct m0_o2ib_mem *mems, unsigned nr)
  * has a key of one that has all of it, and no registration is made. */
 static void each_access_has_a_key_that_fits(void **state)
 {
-	struct m0_o2ib_mem mems[] = { region(0, 400),	region(100, 400),
-				      region(100, 50),	region(300, 100),
+	struct m0_o2ib_mem mems[] = { region(0, 400),   region(100, 400),
+				      region(100, 50),  region(300, 100),
 				      region(390, 200), region(100, 400) };
 	unsigned           regs_nr;
 	unsigned           from;
@@ -172,12 +179,34 @@ static void one_that_leaves_is_not_taken(void **state)
 	end(mems, ARRAY_SIZE(mems));
 }
 
+/* T31: the completion queue has room for all that connections may have posted, before it is; one
+ * for which the device has none is not made. */
+static void the_queue_has_room_for_all_that_is_posted(void **state)
+{
+	struct ibv_cq cq = { .cqe = 64 };
+	unsigned      posted = 0;
+	unsigned      i;
+
+	(void)state;
+	hca.vhc_cq = &cq;
+	hca.vhc_attr.max_cqe = 1000;
+	for (i = 0; m0_verbs__hca_reserve(&hca, 70) == 0; ++i) {
+		posted += 70;
+		assert_true((unsigned)cq.cqe >= posted && cq.cqe <= 1000);
+		assert_int_equal(hca.vhc_used_nr, posted);
+	}
+	assert_int_equal(i, 1000 / 70);
+	assert_int_equal(hca.vhc_used_nr, posted);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(each_access_has_a_key_that_fits, begin),
 		cmocka_unit_test_setup(a_sink_has_one_key, begin),
 		cmocka_unit_test_setup(one_that_leaves_is_not_taken, begin),
+		cmocka_unit_test_setup(
+			the_queue_has_room_for_all_that_is_posted, begin),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

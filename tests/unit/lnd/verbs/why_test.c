@@ -34,6 +34,7 @@ static void channel_says_what_is_missing(void **state)
 	assert_says("no permission to read and write /dev/infiniband/rdma_cm");
 }
 
+/* T26: the kernel's node and ours cannot have one address. */
 static void port_says_what_is_wrong(void **state)
 {
 	static const struct {
@@ -63,6 +64,7 @@ static void port_says_what_is_wrong(void **state)
 	}
 }
 
+/* T30. */
 static void memory_says_the_limit(void **state)
 {
 	struct rlimit before;
