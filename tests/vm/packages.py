@@ -113,11 +113,14 @@ class Folder:
         names. Returns the image of its file system."""
         image = f'{self.path}/debian.ext4'
         note = f'{self.path}/debian.list'
-        names = sorted(set(DEBIAN_ROOT) | set(needs))
+        names = set(DEBIAN_ROOT) | set(needs)
         if os.path.exists(note) and os.path.exists(image):
             with open(note, encoding='utf-8') as f:
-                if f.read().split() == names:
-                    return image
+                have = set(f.read().split())
+            if names <= have:
+                return image
+            names |= have
+        names = sorted(names)
         if os.getuid() != 0:
             raise Unavailable('only root can make a root of Debian')
         tool = shutil.which('mmdebstrap')
