@@ -51,12 +51,3 @@ int m0_pump__copy_do(struct m0_pump *pump, const struct m0_shared_report *rep)
 	++copy->pcp_nr;
 	return 0;
 }
-
-void m0_pump__copies_end(struct m0_pump *pump)
-{
-	uint32_t i;
-
-	pump->pmp_copy.pcp_nr = 0;
-	for (i = 0; i < pump->pmp_side->shs_cfg.shc_regions_max; ++i)
-		pump->pmp_regions[i].prg_is_there = false;
-}

@@ -19,6 +19,16 @@ static void again_begin(struct m0_pump *pump)
 	m0_mutex_unlock(&pump->pmp_lnet->fro_lock);
 }
 
+/* Nothing is copied for the server any more. */
+static void copies_end(struct m0_pump *pump)
+{
+	uint32_t i;
+
+	pump->pmp_copy.pcp_nr = 0;
+	for (i = 0; i < pump->pmp_side->shs_cfg.shc_regions_max; ++i)
+		pump->pmp_regions[i].prg_is_there = false;
+}
+
 void m0_pump__end(struct m0_pump *pump)
 {
 	struct m0_lnet *lnet = pump->pmp_lnet;
@@ -28,7 +38,7 @@ void m0_pump__end(struct m0_pump *pump)
 	M0_PRE(m0_pump__is_open(pump));
 	__atomic_store_n(&pump->pmp_state, M0_PUMP_ENDED, __ATOMIC_RELEASE);
 	pump->pmp_has_ends = true;
-	m0_pump__copies_end(pump);
+	copies_end(pump);
 	again_begin(pump);
 	m0_mutex_lock(&lnet->fro_lock);
 	lnet->fro_shut = true;

@@ -228,8 +228,6 @@ void m0_pump__region_result(struct m0_pump *pump, uint32_t nr, bool is_add,
 
 /** COPY. @return 0, -EPROTO */
 int m0_pump__copy_do(struct m0_pump *pump, const struct m0_shared_report *rep);
-/** The attachment has ended. */
-void m0_pump__copies_end(struct m0_pump *pump);
 
 /* -- pump_tool.c ----------------------------------------------------------- */
 
