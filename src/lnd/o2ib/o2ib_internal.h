@@ -385,13 +385,6 @@ void m0_o2ib__xmit(struct m0_lnd_ni *lnd_ni, struct m0_lnd_tx *tx);
 void m0_o2ib__tx_cancel(struct m0_lnd_ni *lnd_ni, struct m0_lnd_tx *tx);
 /** A source has its memory: its request, or its DONE, may leave. */
 void m0_o2ib__source_ready(struct m0_o2ib__xfer *xfer);
-/**
- * We have ended the connection of a source for another's sake: its request is sent again by the
- * next one, if the peer cannot have executed it. It executes a PUT at the PUT_DONE, which does not
- * leave before its PUT_ACK has come; a GET, and a message that carries its payload, at once.
- * @return false: it must not be sent again.
- */
-bool m0_o2ib__source_again(struct m0_o2ib__xfer *xfer);
 
 /* -- o2ib_end.c: their ends ------------------------------------------------------ */
 

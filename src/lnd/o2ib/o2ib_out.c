@@ -601,6 +601,40 @@ static enum m0_lnd_health asked_health(const struct m0_o2ib__xfer *xfer,
 		       : health;
 }
 
+/**
+ * We have ended the connection of a source for another's sake: its request is sent again by the
+ * next one, if the peer cannot have executed it. It executes a PUT at the PUT_DONE, which does not
+ * leave before its PUT_ACK has come; a GET, and a message that carries its payload, at once.
+ * @return false: it must not be sent again.
+ */
+static bool source_again(struct m0_o2ib__xfer *xfer)
+{
+	struct m0_o2ib__ni   *ni = xfer->oxf_ni;
+	struct m0_o2ib__drv  *drv = ni->oni_drv;
+	struct m0_o2ib__peer *peer = xfer->oxf_conn->ocn_peer;
+	struct m0_o2ib__msg  *msg;
+
+	M0_PRE(!xfer->oxf_is_sink && xfer->oxf_is_mapped);
+	if (xfer->oxf_state != M0_O2IB__OFFERED || xfer->oxf_is_fetch ||
+	    xfer->oxf_is_cancelled || ni->oni_is_stopping)
+		return false;
+	msg = m0_o2ib__msg_get(drv, M0_O2IB_PUT_REQ);
+	if (msg == NULL)
+		return false;
+	m0_list_del(&xfer->oxf_link);
+	xfer->oxf_state = M0_O2IB__READY;
+	xfer->oxf_deadline = min64u(xfer->oxf_tx->ltx_deadline,
+				    m0_time_add(m0_o2ib__now(drv),
+						ni->oni_cfg.obn_timeout_ns));
+	msg->oms_xfer = xfer;
+	msg->oms_deadline = xfer->oxf_deadline;
+	xfer->oxf_req = msg;
+	m0_o2ib__scan_by(ni, xfer->oxf_deadline);
+	xfer->oxf_conn = NULL;
+	m0_o2ib__peer_send(peer, msg);
+	return true;
+}
+
 void m0_o2ib__posted_end(struct m0_o2ib__conn *conn)
 {
 	enum m0_lnd_health   health = m0_o2ib__health(conn->ocn_status, true);
@@ -619,8 +653,7 @@ void m0_o2ib__posted_end(struct m0_o2ib__conn *conn)
 			m0_list_entry(m0_list_first(&conn->ocn_asked),
 				      struct m0_o2ib__xfer, oxf_link);
 
-		if (conn->ocn_status != -ECONNABORTED ||
-		    !m0_o2ib__source_again(xfer))
+		if (conn->ocn_status != -ECONNABORTED || !source_again(xfer))
 			m0_o2ib__source_end(xfer, conn->ocn_status,
 					    asked_health(xfer,
 							 conn->ocn_status));

@@ -79,23 +79,6 @@ static void source_begin(struct m0_o2ib__ni *ni, struct m0_o2ib__xfer *xfer,
 		m0_o2ib__source_fail(xfer, rc);
 }
 
-bool m0_o2ib__source_again(struct m0_o2ib__xfer *xfer)
-{
-	struct m0_o2ib__ni *ni = xfer->oxf_ni;
-
-	M0_PRE(!xfer->oxf_is_sink && xfer->oxf_is_mapped);
-	if (xfer->oxf_state != M0_O2IB__OFFERED || xfer->oxf_is_fetch ||
-	    xfer->oxf_is_cancelled || ni->oni_is_stopping)
-		return false;
-	m0_list_del(&xfer->oxf_link);
-	xfer->oxf_conn = NULL;
-	xfer->oxf_state = M0_O2IB__READY;
-	xfer->oxf_deadline = tx_deadline(ni, xfer->oxf_tx);
-	m0_o2ib__scan_by(ni, xfer->oxf_deadline);
-	m0_o2ib__source_ready(xfer);
-	return true;
-}
-
 /** The REPLY to a GET_REQ: goes to the memory that the peer has named. */
 static void get_answer(struct m0_o2ib__ni *ni, struct m0_lnd_tx *tx,
 		       struct m0_o2ib__rx *rx)

@@ -14,11 +14,11 @@ static struct rig_qp *ask_as(uint64_t stamp)
 
 	h.ibh_src_stamp = stamp;
 	h.ibh_dst_stamp = 0;
-	return rig_request(
-		&rig, buf,
-		m0_o2ib__conn_encode(
-			&h, &(struct m0_o2ib_params){ RIG_DEPTH, 256, 4096 },
-			buf, sizeof buf));
+	return rig_request(&rig, buf,
+			   m0_o2ib__conn_encode(&h,
+						&(struct m0_o2ib_params){
+							RIG_DEPTH, 256, 4096 },
+						buf, sizeof buf));
 }
 
 /* T7: two processes have one NID: each ends the connection of the other and is refused once, as one
@@ -118,9 +118,8 @@ static void a_blocked_portal_holds_its_messages_alone(void **state)
 	assert_true(rig_say(
 		&rig, qp, buf,
 		m0_o2ib__done_encode(
-			&h,
-			&(struct m0_o2ib_done){ got.om_req.ibq_cookie, 0 }, 0,
-			buf, sizeof buf)));
+			&h, &(struct m0_o2ib_done){ got.om_req.ibq_cookie, 0 },
+			0, buf, sizeof buf)));
 	assert_true(rt->rgt_is_done);
 	assert_false(qp->rgq_is_broken);
 	rig.rg_begin_rc = 0;
