@@ -99,8 +99,7 @@ static void reply_take(const struct store_reply *r)
 
 static void reply_event(const struct m0_net_buffer_event *ev)
 {
-	if (ev->nbe_status == 0 &&
-	    ev->nbe_length == sizeof(struct store_reply))
+	if (ev->nbe_status == 0 && ev->nbe_length == sizeof(struct store_reply))
 		reply_take(reply.nb_buffer.ov_buf[0]);
 	/* The machine is stopping, if it fails. */
 	if (ev->nbe_status != -ECANCELED)
@@ -123,7 +122,7 @@ static int pages_pin(unsigned long at, size_t bytes, bool to_caller)
 	size_t offset = offset_in_page(at);
 	int    wanted = (int)DIV_ROUND_UP(offset + bytes, PAGE_SIZE);
 	int    nr = pin_user_pages_fast(at & PAGE_MASK, wanted,
-					to_caller ? FOLL_WRITE : 0, pages);
+                                     to_caller ? FOLL_WRITE : 0, pages);
 	int    i;
 
 	if (nr < wanted) {
@@ -325,8 +324,7 @@ static void machine_end(void)
 {
 	if (peer != NULL)
 		m0_net_end_point_put(peer);
-	if (tm.ntm_state == M0_NET_TM_STARTED &&
-	    m0_net_tm_stop(&tm, true) == 0)
+	if (tm.ntm_state == M0_NET_TM_STARTED && m0_net_tm_stop(&tm, true) == 0)
 		m0_semaphore_down(&changed);
 	message_end(&ask);
 	message_end(&reply);
