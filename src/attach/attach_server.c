@@ -257,10 +257,10 @@ static void info_fill(struct m0_attach__proc *proc, struct m0_attach_info *ret)
 		.ain_is_ending =
 			__atomic_load_n(&srv->srv_ends, __ATOMIC_RELAXED),
 	};
-	m0_mutex_lock(&proc->apr_lock);
-	ret->ain_regions_nr = proc->apr_maps_nr;
-	ret->ain_bytes = proc->apr_maps_bytes;
-	m0_mutex_unlock(&proc->apr_lock);
+	m0_mutex_lock(&proc->apr_maps.vms_lock);
+	ret->ain_regions_nr = proc->apr_maps.vms_nr;
+	ret->ain_bytes = proc->apr_maps.vms_bytes;
+	m0_mutex_unlock(&proc->apr_maps.vms_lock);
 }
 
 unsigned m0_attach_server_info(struct m0_attach_server *server,

@@ -174,7 +174,6 @@ void m0_attach__proc_fini(struct m0_attach__proc *proc)
 	watch_end(proc, &proc->apr_sock);
 	if (proc->apr_client_bell >= 0)
 		(void)close(proc->apr_client_bell);
-	m0_mutex_fini(&proc->apr_lock);
 }
 
 /* -------------------------------------------------------------- messages -- */
@@ -245,9 +244,13 @@ static int proc_open(struct m0_attach__proc    *proc,
 	int rc;
 
 	proc->apr_area_bytes = m0_shared_bytes(&cfg->svg_shared);
-	M0_ALLOC_ARR(proc->apr_maps, cfg->svg_shared.shc_regions_max);
-	if (proc->apr_maps == NULL)
-		return -ENOMEM;
+	rc = m0_serve_maps_init(&proc->apr_maps,
+				cfg->svg_shared.shc_regions_max,
+				cfg->svg_bytes_max,
+				&proc->apr_server->asv_bytes,
+				proc->apr_server->asv_policy.apo_bytes_total);
+	if (rc != 0)
+		return rc;
 	area = m0_os_shm_make("colibri-area", proc->apr_area_bytes,
 			      M0_OS_SHM_FIXED, &proc->apr_area);
 	if (area < 0)
@@ -270,8 +273,8 @@ static int hello_take(struct m0_attach__proc       *proc,
 	struct m0_serve_cfg cfg;
 	int                 rc;
 
-	rc = m0_attach__grant(&proc->apr_server->asv_policy, &hello->ahl_cfg,
-			      &cfg, why);
+	rc = m0_serve_grant(&proc->apr_server->asv_policy.apo_serve,
+			    &hello->ahl_cfg, &cfg, why);
 	if (rc != 0)
 		return rc;
 	cfg.svg_tms = &proc->apr_server->asv_tms;
@@ -494,10 +497,8 @@ static int proc_make(struct m0_attach_server *server, int sock,
 	proc->apr_bell = (struct m0_loop_fd){ -1, bell_handler };
 	proc->apr_pid = (struct m0_loop_fd){ -1, pid_handler };
 	proc->apr_client_bell = -1;
-	m0_mutex_init(&proc->apr_lock);
 	rc = proc_watch(proc);
 	if (rc != 0) {
-		m0_mutex_fini(&proc->apr_lock);
 		m0_free(proc);
 		return rc;
 	}

@@ -1,109 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
- * Messages of the socket between an attached process and its daemon. docs/ring.md,
- * section 11, is the specification.
- *
- * Both sides are of one host, so all numbers have its byte order. Bytes of a message that
- * no field uses are 0, and are checked.
+ * The socket between an attached process and its daemon: its messages (ring/attach_msg.h)
+ * with their descriptors.
  */
 #ifndef M0_SRC_ATTACH_PROTO_H
 #define M0_SRC_ATTACH_PROTO_H
 
 #include "os/shm.h"
-#include "ring/shared.h"
+#include "ring/attach_msg.h"
 
 enum {
-	/** "m0at" on a host with the lowest byte first. */
-	M0_ATTACH_MAGIC = 0x7461306d,
-	/** Raised whenever a size, a field or its meaning changes; the head and struct
-	 * m0_attach_word stay as they are in all versions. */
-	M0_ATTACH_VERSION = 2,
-	M0_ATTACH_WHY_BYTES = 232,
-	/** Longest message. */
-	M0_ATTACH_BYTES_MAX = 256,
 	/** Descriptors of a message for which a receiver has room. */
 	M0_ATTACH_FDS_MAX = 4
-};
-
-enum m0_attach_type {
-	/** Client: the first message. */
-	M0_ATTACH_HELLO = 1,
-	/** Server: the area, its own bell and the client's bell, in this order. */
-	M0_ATTACH_WELCOME,
-	/** Server, in place of WELCOME; it hangs up. */
-	M0_ATTACH_REFUSE,
-	/** Client: the memory of a region that it will add. */
-	M0_ATTACH_REGION,
-	/** Server: answers REGION. */
-	M0_ATTACH_REGION_DONE,
-	/** Server: the attachment has ended; it hangs up. */
-	M0_ATTACH_ENDED
-};
-
-struct m0_attach_head {
-	uint32_t ahd_magic;
-	uint16_t ahd_version;
-	uint16_t ahd_type;
-	uint32_t ahd_bytes;
-	uint32_t ahd_reserved;
-};
-
-struct m0_attach_hello {
-	struct m0_attach_head ahl_head;
-	/** Sizes that the client wants; 0: as the server has them. */
-	struct m0_shared_cfg ahl_cfg;
-	uint8_t              ahl_reserved[64];
-};
-
-struct m0_attach_welcome {
-	struct m0_attach_head awl_head;
-	/** Sizes that it gets. */
-	struct m0_shared_cfg awl_cfg;
-	uint64_t             awl_area_bytes;
-	/** Most bytes of its regions. */
-	uint64_t awl_bytes_max;
-	/** enum m0_shared_right: most that its control requests may need. */
-	uint32_t awl_right;
-	uint8_t  awl_reserved[44];
-};
-
-struct m0_attach_region {
-	struct m0_attach_head aer_head;
-	/** From 1. */
-	uint32_t aer_nr;
-	uint32_t aer_reserved;
-	uint64_t aer_bytes;
-	/** Its address in the client, and a cookie of the client with its address; 0: other
-	 * processes do not copy from it, nor this one to it. */
-	uint64_t aer_home;
-	uint64_t aer_cookie_at;
-	uint64_t aer_cookie[2];
-};
-
-/** REFUSE, REGION_DONE, ENDED. */
-struct m0_attach_word {
-	struct m0_attach_head awd_head;
-	/** 0 or a negative errno. */
-	int32_t awd_rc;
-	/** REGION_DONE: the region. */
-	uint32_t awd_nr;
-	/** For people; ends with a 0. */
-	char awd_why[M0_ATTACH_WHY_BYTES];
-};
-
-M0_BASSERT(sizeof(struct m0_attach_head) == 16);
-M0_BASSERT(sizeof(struct m0_attach_hello) == 128);
-M0_BASSERT(sizeof(struct m0_attach_welcome) == 128);
-M0_BASSERT(sizeof(struct m0_attach_region) == 64);
-M0_BASSERT(sizeof(struct m0_attach_word) == M0_ATTACH_BYTES_MAX);
-
-/** Any message. */
-union m0_attach_msg {
-	struct m0_attach_head    amg_head;
-	struct m0_attach_hello   amg_hello;
-	struct m0_attach_welcome amg_welcome;
-	struct m0_attach_region  amg_region;
-	struct m0_attach_word    amg_word;
 };
 
 /** A message that has come. */
@@ -117,9 +25,6 @@ struct m0_attach_in {
 	bool aim_is_cut;
 };
 
-/** Fills in the head of a message of `bytes`, which are 0 otherwise. */
-void m0_attach__head(struct m0_attach_head *head, enum m0_attach_type type,
-		     size_t bytes);
 /**
  * Sends a message; never blocks if `flags` has MSG_DONTWAIT.
  * @return 0 or a negative errno
@@ -144,8 +49,4 @@ void m0_attach__drop(struct m0_attach_in *in);
  */
 int m0_attach__check(const struct m0_attach_in *in,
 		     char                       why[M0_ATTACH_WHY_BYTES]);
-/** Prints a reason. @return rc */
-int m0_attach__why(char why[M0_ATTACH_WHY_BYTES], int rc, const char *fmt, ...)
-	M0_PRINTF(3, 4);
-
 #endif /* M0_SRC_ATTACH_PROTO_H */

@@ -3,6 +3,7 @@
 #define M0_SRC_ATTACH_SERVER_INTERNAL_H
 
 #include "attach/attach_server.h"
+#include "serve/serve_maps.h"
 
 enum m0_attach__state {
 	/** Its HELLO is awaited. */
@@ -12,17 +13,6 @@ enum m0_attach__state {
 	M0_ATTACH_ENDING,
 	/** To be freed. */
 	M0_ATTACH_GONE
-};
-
-/** Memory of a process, mapped. */
-struct m0_attach__map {
-	void    *amp_addr;
-	uint64_t amp_bytes;
-	/** As REGION has them; 0: nobody copies from it, or to it. */
-	uint64_t               amp_home;
-	uint64_t               amp_cookie_at;
-	uint64_t               amp_cookie[2];
-	struct m0_attach__map *amp_next;
 };
 
 /** A process. Belongs to the server's thread, except the fields marked otherwise. */
@@ -52,13 +42,8 @@ struct m0_attach__proc {
 	/** Why this half has ended it. */
 	int  apr_rc;
 	char apr_why[M0_ATTACH_WHY_BYTES];
-	/** Guards what follows; also of the node's thread. */
-	struct m0_mutex         apr_lock;
-	struct m0_attach__map **apr_maps;
-	/** Memory that is to be unmapped. */
-	struct m0_attach__map *apr_dropped;
-	uint32_t               apr_maps_nr;
-	uint64_t               apr_maps_bytes;
+	/** Its memory; also of the node's thread. */
+	struct m0_serve_maps apr_maps;
 };
 
 /* -- proc.c ---------------------------------------------------------------- */
@@ -75,10 +60,6 @@ void m0_attach__proc_fini(struct m0_attach__proc *proc);
 
 /* -- grant.c --------------------------------------------------------------- */
 
-/** The policy's answer to the sizes that a process wants. @retval -EINVAL */
-int m0_attach__grant(const struct m0_attach_policy *policy,
-		     const struct m0_shared_cfg *want, struct m0_serve_cfg *ret,
-		     char why[M0_ATTACH_WHY_BYTES]);
 /** Credentials of the process that has connected. @return how many further groups */
 unsigned m0_attach__creds(int sock, struct m0_shared_creds *ret,
 			  uint32_t *groups, unsigned groups_max);
