@@ -23,8 +23,11 @@ struct m0_attach {
 	uint32_t att_right;
 	/** The server's credentials. */
 	struct m0_shared_creds att_creds;
-	int                    att_sock;
-	/** Written to wake the server; read to find that it wakes this side. */
+	/** The server is a device of the kernel, in place of a daemon's socket. */
+	bool att_is_device;
+	int  att_sock;
+	/** Written to wake the server; read to find that it wakes this side. Device: -1, and
+	 * another descriptor of the same file. */
 	int att_server_bell;
 	int att_bell;
 	/** Written to end a wait of this process. */
@@ -40,7 +43,7 @@ struct m0_attach {
 
 /**
  * Attaches.
- * @param path  NULL: M0_ATTACH_PATH.
+ * @param path  of a daemon's socket, or of the device of the kernel; NULL: M0_ATTACH_PATH.
  * @param cfg   sizes that are wanted, 0 for those of the daemon; NULL: all of the daemon.
  *              The daemon grants these sizes, or those that its policy allows.
  * @param why   a reason, with a remedy, after an error.
@@ -94,8 +97,10 @@ int m0_attach_reason(struct m0_attach *att, char why[M0_ATTACH_WHY_BYTES]);
 /**
  * Hands memory over to the server; M0_SHARED_REGION_ADD with the same number and at most
  * `bytes` may follow. Any thread; waits for the server.
- * @param addr  of the memory in this process; with att_copies others may copy from it.
- * @param fd  of memory as m0_os_shm_open() makes it; may be closed afterwards.
+ * @param addr  of the memory in this process. Socket: with att_copies others may copy from
+ *              it.
+ * @param fd    of memory as m0_os_shm_open() makes it; may be closed afterwards. Device:
+ *              not used.
  * @retval -EINVAL  the memory could shrink, or is less than `bytes`, ...
  * @retval -EEXIST  the number is in use.
  * @retval -EDQUOT  too many bytes.
@@ -103,6 +108,27 @@ int m0_attach_reason(struct m0_attach *att, char why[M0_ATTACH_WHY_BYTES]);
  */
 int m0_attach_region_give(struct m0_attach *att, uint32_t nr, const void *addr,
 			  int fd, uint64_t bytes, m0_time_t deadline,
+			  char why[M0_ATTACH_WHY_BYTES]);
+
+/* -- device.c -------------------------------------------------------------- */
+
+/** Is the path that of a device? */
+bool m0_attach__is_device(const char *path);
+/** Opens it. */
+int m0_attach__device_open(struct m0_attach *att, const char *path,
+			   char why[M0_ATTACH_WHY_BYTES]);
+/** Sends a message. @return 0 or a negative errno */
+int m0_attach__device_send(const struct m0_attach      *att,
+			   const struct m0_attach_head *head);
+/** As m0_attach__recv(). */
+int m0_attach__device_recv(const struct m0_attach *att,
+			   struct m0_attach_in    *in);
+/** Rings the server's bell. */
+void m0_attach__device_ring(const struct m0_attach *att);
+/** The device is not readable until the server rings again. */
+void m0_attach__device_calm(const struct m0_attach *att);
+/** Maps the area. */
+int m0_attach__device_map(struct m0_attach *att, uint64_t bytes, void **ret,
 			  char why[M0_ATTACH_WHY_BYTES]);
 
 /**

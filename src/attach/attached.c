@@ -43,9 +43,10 @@ static int share(void *arg, uint32_t nr, void *addr, uint64_t bytes)
 	char             why[M0_ATTACH_WHY_BYTES];
 	int              rc;
 
-	rc = m0_attach_region_give(&atd->atd_att, nr, addr,
-				   m0_os_region_fd(addr), bytes, answer_until(),
-				   why);
+	rc = m0_attach_region_give(
+		&atd->atd_att, nr, addr,
+		atd->atd_att.att_is_device ? -1 : m0_os_region_fd(addr), bytes,
+		answer_until(), why);
 	if (rc == 0)
 		return 0;
 	m0_log(M0_LOG_WARN, "memory for the node's daemon: %s", why);
@@ -227,21 +228,19 @@ static void closed(void *arg)
 	attached_free(arg);
 }
 
-static const struct m0_pump_host pump_host = {
-	.puh_share = share,
-	.puh_copy = copy,
-	.puh_rouse = rouse,
-	.puh_fd = fd_get,
-	.puh_fd_arm = fd_arm,
-	.puh_ended = ended,
-	.puh_again = again,
-	.puh_swap = swap,
-	.puh_closed = closed,
-};
+#define PUMP_HOST                                                   \
+	.puh_share = share, .puh_copy = copy, .puh_rouse = rouse,   \
+	.puh_fd = fd_get, .puh_fd_arm = fd_arm, .puh_ended = ended, \
+	.puh_again = again, .puh_swap = swap, .puh_closed = closed
+
+static const struct m0_pump_host daemon_host = { PUMP_HOST };
+/* The kernel takes any memory of the process. */
+static const struct m0_pump_host device_host = { PUMP_HOST,
+						 .puh_takes_any = true };
 
 static void copies_begin(struct attached *atd, const struct m0_lnet_cfg *cfg)
 {
-	atd->atd_copies = cfg->lc_same_host;
+	atd->atd_copies = cfg->lc_same_host && !atd->atd_att.att_is_device;
 	m0_os_random(atd->atd_att.att_cookie, sizeof atd->atd_att.att_cookie);
 	copies_look(atd);
 }
@@ -252,8 +251,9 @@ static int front_open(struct m0_lnet **ret, const struct m0_lnet_cfg *cfg,
 {
 	int rc;
 
-	rc = m0_pump_open(ret, cfg, &atd->atd_att.att_side, NULL, 0, &pump_host,
-			  atd);
+	rc = m0_pump_open(
+		ret, cfg, &atd->atd_att.att_side, NULL, 0,
+		atd->atd_att.att_is_device ? &device_host : &daemon_host, atd);
 	if (rc != 0) {
 		attached_free(atd);
 		return rc;
@@ -279,7 +279,8 @@ static int open_attached(struct m0_lnet **ret, const struct m0_lnet_cfg *cfg,
 		rc = m0_attach_open(&atd->atd_att, *path == 0 ? NULL : path,
 				    NULL, answer_until(), text);
 		if (rc == 0) {
-			m0_os_regions_share(M0_OS_SHARE_WRITE);
+			if (!atd->atd_att.att_is_device)
+				m0_os_regions_share(M0_OS_SHARE_WRITE);
 			copies_begin(atd, cfg);
 			rc = front_open(ret, cfg, atd);
 			if (rc != 0)

@@ -39,6 +39,10 @@ static void server_wake(void *host)
 	struct m0_attach     *att = host;
 	ssize_t               rc;
 
+	if (att->att_is_device) {
+		m0_attach__device_ring(att);
+		return;
+	}
 	/* Fails only if the counter is at its end: then the server will look. */
 	rc = write(att->att_server_bell, &one, sizeof one);
 	(void)rc;
@@ -49,6 +53,10 @@ void m0_attach_bell_take(struct m0_attach *att)
 	char    bytes[64];
 	ssize_t got;
 
+	if (att->att_is_device) {
+		m0_attach__device_calm(att);
+		return;
+	}
 	do {
 		got = recv(att->att_bell, bytes, sizeof bytes, MSG_DONTWAIT);
 	} while (got == (ssize_t)sizeof bytes || (got < 0 && errno == EINTR));
@@ -133,6 +141,31 @@ static const struct m0_shared_host client_host = {
 
 /* ---------------------------------------------------------------- answer -- */
 
+static int msg_recv(const struct m0_attach *att, struct m0_attach_in *in)
+{
+	return att->att_is_device
+		       ? m0_attach__device_recv(att, in)
+		       : m0_attach__recv(att->att_sock, in, MSG_DONTWAIT);
+}
+
+/* Messages of a device have no descriptors. */
+static int msg_check(const struct m0_attach *att, const struct m0_attach_in *in,
+		     char why[M0_ATTACH_WHY_BYTES])
+{
+	return att->att_is_device
+		       ? m0_attach__msg_check(&in->aim_u, in->aim_bytes, why)
+		       : m0_attach__check(in, why);
+}
+
+static int msg_send(const struct m0_attach      *att,
+		    const struct m0_attach_head *head, const int *fds,
+		    unsigned fds_nr)
+{
+	return att->att_is_device
+		       ? m0_attach__device_send(att, head)
+		       : m0_attach__send(att->att_sock, head, fds, fds_nr, 0);
+}
+
 /*
  * The next message, in form. A server that hangs up while something of this side is on its
  * way resets the connection, which is reported before what it has said.
@@ -145,7 +178,7 @@ static int answer_get(const struct m0_attach *att, struct m0_attach_in *in,
 	int           rc;
 
 	for (;;) {
-		rc = m0_attach__recv(att->att_sock, in, MSG_DONTWAIT);
+		rc = msg_recv(att, in);
 		if (rc > 0)
 			break;
 		if (rc == -EAGAIN && m0_time_now() >= deadline)
@@ -159,7 +192,7 @@ static int answer_get(const struct m0_attach *att, struct m0_attach_in *in,
 			return m0_attach__why(why, -EPIPE,
 					      "the daemon has hung up");
 	}
-	rc = m0_attach__check(in, why);
+	rc = msg_check(att, in, why);
 	if (rc != 0)
 		m0_attach__drop(in);
 	return rc;
@@ -239,6 +272,15 @@ static int sock_connect(struct m0_attach *att, const char *path,
 	return m0_attach__why(why, rc, "%s: %s", path, m0_errname(rc));
 }
 
+static int server_open(struct m0_attach *att, const char *path,
+		       m0_time_t deadline, char why[M0_ATTACH_WHY_BYTES])
+{
+	return m0_attach__is_device(path)
+		       ? m0_attach__device_open(att, path, why)
+		       : sock_connect(att, path, deadline, why);
+}
+
+/* A device has no process: its numbers are those of nobody. */
 static void creds_get(struct m0_attach *att)
 {
 	struct ucred cred = { .uid = (uid_t)-1, .gid = (gid_t)-1 };
@@ -260,8 +302,11 @@ static int area_join(struct m0_attach               *att,
 	char                 text[M0_ATTACH_WHY_BYTES - 32];
 	int                  rc;
 
-	rc = m0_os_shm_map(fd, welcome->awl_area_bytes, true, &att->att_area,
-			   why, M0_ATTACH_WHY_BYTES);
+	rc = att->att_is_device
+		     ? m0_attach__device_map(att, welcome->awl_area_bytes,
+					     &att->att_area, why)
+		     : m0_os_shm_map(fd, welcome->awl_area_bytes, true,
+				     &att->att_area, why, M0_ATTACH_WHY_BYTES);
 	if (rc != 0)
 		return rc;
 	att->att_area_bytes = welcome->awl_area_bytes;
@@ -286,10 +331,12 @@ static int welcome_take(struct m0_attach *att, struct m0_attach_in *in,
 		return m0_attach__why(why, -EPROTO,
 				      "the daemon answers by type %u",
 				      in->aim_u.amg_head.ahd_type);
-	att->att_server_bell = in->aim_fds[1];
-	att->att_bell = in->aim_fds[2];
-	in->aim_fds[1] = -1;
-	in->aim_fds[2] = -1;
+	if (!att->att_is_device) {
+		att->att_server_bell = in->aim_fds[1];
+		att->att_bell = in->aim_fds[2];
+		in->aim_fds[1] = -1;
+		in->aim_fds[2] = -1;
+	}
 	return area_join(att, &in->aim_u.amg_welcome, in->aim_fds[0], why);
 }
 
@@ -304,7 +351,7 @@ static int hello_send(const struct m0_attach     *att,
 	m0_attach__head(&hello.ahl_head, M0_ATTACH_HELLO, sizeof hello);
 	if (cfg != NULL)
 		hello.ahl_cfg = *cfg;
-	rc = m0_attach__send(att->att_sock, &hello.ahl_head, NULL, 0, 0);
+	rc = msg_send(att, &hello.ahl_head, NULL, 0);
 	/* A daemon that refuses has hung up, and its reason can be read. */
 	return M0_IN(rc, (0, -EPIPE, -ECONNRESET))
 		       ? 0
@@ -327,8 +374,8 @@ int m0_attach_begin(struct m0_attach *att, const char *path,
 	m0_mutex_init(&att->att_lock);
 	att->att_rouse = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	rc = att->att_rouse >= 0
-		     ? sock_connect(att, path == NULL ? M0_ATTACH_PATH : path,
-				    deadline, why)
+		     ? server_open(att, path == NULL ? M0_ATTACH_PATH : path,
+				   deadline, why)
 		     : m0_attach__why(why, -errno, "no descriptor is left: %s",
 				      m0_errname(errno));
 	if (rc == 0) {
@@ -374,6 +421,7 @@ void m0_attach_swap(struct m0_attach *att, struct m0_attach *next)
 
 	m0_mutex_lock(&att->att_lock);
 	old = *att;
+	att->att_is_device = next->att_is_device;
 	att->att_side = next->att_side;
 	att->att_side.shs_host_arg = att;
 	att->att_area = next->att_area;
@@ -445,14 +493,15 @@ int m0_attach_region_give(struct m0_attach *att, uint32_t nr, const void *addr,
 	m0_attach__head(&region.aer_head, M0_ATTACH_REGION, sizeof region);
 	region.aer_nr = nr;
 	region.aer_bytes = bytes;
-	if (att->att_copies) {
+	if (att->att_is_device || att->att_copies)
 		region.aer_home = (uintptr_t)addr;
+	if (att->att_copies) {
 		region.aer_cookie_at = (uintptr_t)att->att_cookie;
 		memcpy(region.aer_cookie, att->att_cookie,
 		       sizeof region.aer_cookie);
 	}
 	m0_mutex_lock(&att->att_lock);
-	rc = m0_attach__send(att->att_sock, &region.aer_head, &fd, 1, 0);
+	rc = msg_send(att, &region.aer_head, &fd, 1);
 	rc = M0_IN(rc, (0, -EPIPE, -ECONNRESET))
 		     ? region_answer(att, nr, deadline, why)
 		     : m0_attach__why(why, rc, "region %u: %s", nr,

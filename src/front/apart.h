@@ -12,6 +12,16 @@
 struct m0_pump;
 struct m0_front_tm;
 
+/** Kinds of registered memory that the other side takes. */
+enum m0_front_takes {
+	/** The other side has all memory: only the name is told. */
+	M0_FRONT_TAKES_NAMES,
+	/** Only memory that another process can map. */
+	M0_FRONT_TAKES_SHARED,
+	/** Any. */
+	M0_FRONT_TAKES_ANY
+};
+
 struct m0_front_apart_ops {
 	/** The step, with the delivery of events. */
 	m0_time_t (*fao_step)(struct m0_pump *pump, m0_time_t now);
@@ -45,8 +55,8 @@ struct m0_front_apart_ops {
 	void *(*fao_region_of)(const struct m0_pump *pump, uint32_t nr);
 	/** When the attachment ends, or has ended, is another one looked for? Any thread. */
 	bool (*fao_comes_again)(const struct m0_pump *pump);
-	/** Can memory be handed over only if another process can map it? */
-	bool (*fao_is_far)(const struct m0_pump *pump);
+	/** Memory that can be handed over. */
+	enum m0_front_takes (*fao_takes)(const struct m0_pump *pump);
 	/** Strand, in a call that was posted: asks for it, or for its end;
 	 * m0_front__mem_result() follows. */
 	void (*fao_region_do)(struct m0_pump *pump, bool is_add, uint32_t nr,

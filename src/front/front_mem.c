@@ -473,8 +473,6 @@ static bool leaving_wait(struct m0_lnet *lnet, m0_time_t until)
 	return true;
 }
 
-/* ------------------------------------------------------------------------ */
-
 static struct front_mem *mem_new(void *addr, size_t bytes)
 {
 	struct front_mem *mem;
@@ -538,27 +536,29 @@ static int whole_register(struct m0_lnet *lnet, void *addr, size_t bytes)
 }
 
 /* The region that has some memory, if it can be handed over. */
-static bool base_of(const void *addr, size_t bytes, struct mem_key *ret)
+static bool base_of(enum m0_front_takes takes, void *addr, size_t bytes,
+		    struct mem_key *ret)
 {
 	return m0_os_region_of(addr, &ret->mek_addr, &ret->mek_bytes) &&
-	       m0_os_region_fd(ret->mek_addr) >= 0 &&
-	       bytes <= ret->mek_bytes - (size_t)((const char *)addr -
-						  (char *)ret->mek_addr);
+	       (takes == M0_FRONT_TAKES_ANY ||
+		m0_os_region_fd(ret->mek_addr) >= 0) &&
+	       bytes <= ret->mek_bytes -
+				(size_t)((char *)addr - (char *)ret->mek_addr);
 }
 
 /* Memory of a part: its own, or a shadow that can be handed over. */
-static int part_place(struct front_mem *mem)
+static int part_place(struct front_mem *mem, enum m0_front_takes takes)
 {
 	struct mem_key *base = &mem->hmr_base;
 	char           *at = mem->hmr_key.mek_addr;
 
-	if (!base_of(at, mem->hmr_key.mek_bytes, base)) {
+	if (!base_of(takes, at, mem->hmr_key.mek_bytes, base)) {
 		mem->hmr_shadow =
 			m0_alloc_aligned(mem->hmr_key.mek_bytes, SHADOW_SHIFT);
 		if (mem->hmr_shadow == NULL)
 			return -ENOMEM;
 		at = mem->hmr_shadow;
-		if (!base_of(at, mem->hmr_key.mek_bytes, base))
+		if (!base_of(takes, at, mem->hmr_key.mek_bytes, base))
 			return -ENOMEM;
 	}
 	mem->hmr_offset = (size_t)(at - (char *)base->mek_addr);
@@ -579,11 +579,12 @@ static void part_free(struct m0_lnet *lnet, struct front_mem *mem)
 	m0_free(mem);
 }
 
-static int part_register(struct m0_lnet *lnet, void *addr, size_t bytes)
+static int part_register(struct m0_lnet *lnet, enum m0_front_takes takes,
+			 void *addr, size_t bytes)
 {
 	struct front_mem *mem = mem_new(addr, bytes);
 	struct front_mem *used = NULL;
-	int               rc = mem == NULL ? -ENOMEM : part_place(mem);
+	int               rc = mem == NULL ? -ENOMEM : part_place(mem, takes);
 
 	if (rc == 0)
 		rc = whole_register(lnet, mem->hmr_base.mek_addr,
@@ -606,18 +607,29 @@ static int part_register(struct m0_lnet *lnet, void *addr, size_t bytes)
 	return rc;
 }
 
-int m0_lnet_mem_register(struct m0_lnet *lnet, void *addr, size_t bytes)
+/* Regions of the library's allocator go to the server once for all their parts. */
+static bool is_whole(enum m0_front_takes takes, void *addr, size_t bytes)
 {
 	struct mem_key base;
 
+	if (takes == M0_FRONT_TAKES_NAMES)
+		return true;
+	if (!base_of(takes, addr, bytes, &base))
+		return takes == M0_FRONT_TAKES_ANY;
+	return base.mek_addr == addr && base.mek_bytes == bytes;
+}
+
+int m0_lnet_mem_register(struct m0_lnet *lnet, void *addr, size_t bytes)
+{
+	enum m0_front_takes takes = M0_FRONT_TAKES_NAMES;
+
+	if (lnet->fro_pump != NULL)
+		takes = lnet->fro_embed.emb_apart->fao_takes(lnet->fro_pump);
 	if (bytes == 0)
 		return -EINVAL;
-	if (lnet->fro_pump == NULL ||
-	    !lnet->fro_embed.emb_apart->fao_is_far(lnet->fro_pump) ||
-	    (base_of(addr, bytes, &base) && base.mek_addr == addr &&
-	     base.mek_bytes == bytes))
-		return whole_register(lnet, addr, bytes);
-	return part_register(lnet, addr, bytes);
+	return is_whole(takes, addr, bytes)
+		       ? whole_register(lnet, addr, bytes)
+		       : part_register(lnet, takes, addr, bytes);
 }
 
 /* -------------------------------------------------------- attached again -- */

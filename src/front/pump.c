@@ -511,7 +511,7 @@ static const struct m0_front_apart_ops pump_ops = {
 	.fao_region_share = m0_pump__region_share,
 	.fao_region_of = m0_pump__region_of,
 	.fao_comes_again = m0_pump__comes_again,
-	.fao_is_far = m0_pump__is_far,
+	.fao_takes = m0_pump__takes,
 	.fao_region_do = m0_pump__region_do,
 	.fao_tm_do = m0_pump__tm_do,
 };

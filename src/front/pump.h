@@ -26,6 +26,8 @@ struct m0_pump_host {
 	 * @return 0 or a negative errno
 	 */
 	int (*puh_share)(void *arg, uint32_t nr, void *addr, uint64_t bytes);
+	/** puh_share() takes any memory, so none needs a shadow. */
+	bool puh_takes_any;
 	/** The server does not have region `nr` any more, or has never mapped it; NULL:
 	 * does nothing. Any thread. */
 	void (*puh_unshare)(void *arg, uint32_t nr);

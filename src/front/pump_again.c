@@ -143,7 +143,7 @@ static int memory_renew(struct m0_pump *pump)
 	if (nr == 0)
 		return 0;
 	/* Without locks: it waits for the daemon. */
-	rc = m0_pump__is_far(pump)
+	rc = m0_pump__takes(pump) != M0_FRONT_TAKES_NAMES
 		     ? m0_pump__region_share(pump, nr, addr, bytes)
 		     : 0;
 	/* Another thread has given it. */

@@ -213,13 +213,13 @@ void m0_pump__tm_end(struct m0_pump *pump, bool is_claim, int status);
 
 /* -- pump_region.c --------------------------------------------------------- */
 
-/** fao_region_take, fao_region_put, fao_region_share, fao_region_of, fao_is_far. */
+/** fao_region_take, fao_region_put, fao_region_share, fao_region_of, fao_takes. */
 uint32_t m0_pump__region_take(struct m0_pump *pump, void *mem);
 void     m0_pump__region_put(struct m0_pump *pump, uint32_t nr);
 int      m0_pump__region_share(struct m0_pump *pump, uint32_t nr, void *addr,
 			       uint64_t bytes);
 void    *m0_pump__region_of(const struct m0_pump *pump, uint32_t nr);
-bool     m0_pump__is_far(const struct m0_pump *pump);
+enum m0_front_takes m0_pump__takes(const struct m0_pump *pump);
 /** The answer about a region. */
 void m0_pump__region_result(struct m0_pump *pump, uint32_t nr, bool is_add,
 			    int status);

@@ -53,9 +53,12 @@ void *m0_pump__region_of(const struct m0_pump *pump, uint32_t nr)
 	return pump->pmp_regions[nr - 1].prg_mem;
 }
 
-bool m0_pump__is_far(const struct m0_pump *pump)
+enum m0_front_takes m0_pump__takes(const struct m0_pump *pump)
 {
-	return pump->pmp_host->puh_share != NULL;
+	if (pump->pmp_host->puh_share == NULL)
+		return M0_FRONT_TAKES_NAMES;
+	return pump->pmp_host->puh_takes_any ? M0_FRONT_TAKES_ANY
+					     : M0_FRONT_TAKES_SHARED;
 }
 
 void m0_pump__region_result(struct m0_pump *pump, uint32_t nr, bool is_add,
