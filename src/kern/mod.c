@@ -7,6 +7,7 @@
 #include <linux/moduleparam.h>
 #include <linux/sched.h>
 
+#include "kern/dev/kern_device.h"
 #include "kern/os/kern_os.h"
 #include "kern/os/kern_tls.h"
 #include "kern/tcp/kern_tcp.h"
@@ -45,6 +46,30 @@ module_param(log_level, int, 0444);
 MODULE_PARM_DESC(
 	log_level,
 	"most detailed messages: 2 warnings, 3 notices, 4 information");
+
+static ushort device_mode = 0600;
+module_param(device_mode, ushort, 0444);
+MODULE_PARM_DESC(device_mode, "mode of /dev/colibri; 0: there is no device");
+
+static uint device_uid;
+module_param(device_uid, uint, 0444);
+MODULE_PARM_DESC(device_uid, "owner of /dev/colibri");
+
+static uint device_gid;
+module_param(device_gid, uint, 0444);
+MODULE_PARM_DESC(device_gid, "group of /dev/colibri");
+
+static uint device_procs = 256;
+module_param(device_procs, uint, 0444);
+MODULE_PARM_DESC(device_procs, "most processes, of which a user has half");
+
+static ulong device_bytes = 1UL << 30;
+module_param(device_bytes, ulong, 0444);
+MODULE_PARM_DESC(device_bytes, "most bytes of memory of a process");
+
+static ulong device_bytes_total = 4UL << 30;
+module_param(device_bytes_total, ulong, 0444);
+MODULE_PARM_DESC(device_bytes_total, "most bytes of memory of all processes");
 
 static struct m0_lnet *node;
 static struct m0_st   *node_selftest;
@@ -97,11 +122,41 @@ static void node_close(void)
 {
 	if (node == NULL)
 		return;
+	kern_device_stop();
 	if (node_selftest != NULL)
 		m0_st_close(node_selftest);
 	(void)m0_net_lnet_unuse(node);
 	m0_lnet_close(node);
 	node = NULL;
+}
+
+static int device_open(char *why)
+{
+	const struct kern_device_cfg cfg = {
+		.kvc_mode = device_mode,
+		.kvc_uid = device_uid,
+		.kvc_gid = device_gid,
+		.kvc_procs_max = device_procs,
+		.kvc_procs_of_uid_max = device_procs - device_procs / 2,
+		.kvc_bytes_max = device_bytes,
+		.kvc_bytes_total = device_bytes_total,
+	};
+	int rc;
+
+	if (device_mode == 0)
+		return 0;
+	if ((device_mode & ~0777) != 0) {
+		(void)snprintf(why, M0_LNET_WHY_BYTES,
+			       "device_mode is %o; it may be 0 to 777",
+			       device_mode);
+		return -EINVAL;
+	}
+	rc = kern_device_start(node, &cfg);
+	if (rc != 0)
+		(void)snprintf(why, M0_LNET_WHY_BYTES,
+			       "there is no device /dev/colibri: %s",
+			       m0_errname(rc));
+	return rc;
 }
 
 static int node_open(struct m0_lnet_cfg *cfg, char *why)
@@ -115,6 +170,8 @@ static int node_open(struct m0_lnet_cfg *cfg, char *why)
 	rc = m0_net_lnet_use(node);
 	if (rc == 0 && selftest)
 		rc = selftest_open();
+	if (rc == 0)
+		rc = device_open(why);
 	if (rc != 0)
 		node_close();
 	return rc;

@@ -15,7 +15,7 @@ OS_PORTABLE = [f'src/os/{name}.c' for name in (
     'chan', 'cond', 'cpus', 'os', 'rwlock', 'semaphore', 'strand', 'time')]
 # The rooms of colibri.ko.
 ROOMS = ['base', 'reactor', 'lnet', 'lnd/ksock', 'lnd/lo', 'lnd/o2ib', 'lnd/table', 'ring',
-         'node', 'front', 'net', 'kit', 'xprt/mem', 'xprt/lnet', 'selftest', 'kern']
+         'node', 'front', 'serve', 'net', 'kit', 'xprt/mem', 'xprt/lnet', 'selftest', 'kern']
 # Public headers and exported names (tests/abi/exported.txt) of rooms that it has not.
 NO_HEADER = re.compile(r'(rpc\w*|easy|sunrpc|sim\w*|lnet_daemon)\.h')
 NO_NAME = re.compile(r'm0_rpc_|m0_easy_|m0_net_bulk_sunrpc_|m0_lnet_daemon_|'

@@ -1,0 +1,467 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
+/*
+ * Sessions: messages, memory, bells and the end.
+ *
+ * What a process can delay for as long as it likes, copies from and to its memory and the
+ * pinning of it, happens under kne_lock alone, and outside of the library, whose threads
+ * are counted. The device's thread takes neither.
+ */
+#include <linux/cred.h>
+#include <linux/mm.h>
+#include <linux/sched.h>
+#include <linux/vmalloc.h>
+
+#include "kern/dev/kern_dev.h"
+#include "kern/os/kern_tls.h"
+#include "m0/log.h"
+
+/* ------------------------------------------------------------------ host -- */
+
+static void session_wake(void *host)
+{
+	struct kern_session *ses = host;
+
+	smp_store_mb(ses->kne_rung, true);
+	wake_up_interruptible_poll(&ses->kne_wait, EPOLLIN);
+}
+
+/* The server waits in the node's loop. */
+static int session_wait(void *host, m0_time_t deadline)
+{
+	(void)host;
+	(void)deadline;
+	return -ETIMEDOUT;
+}
+
+static int session_map(void *host, uint32_t nr, uint64_t bytes, void **ret)
+{
+	struct kern_session *ses = host;
+	int rc = m0_serve_maps_map(&ses->kne_maps, nr, bytes, ret);
+
+	if (bytes == 0)
+		kern_device_kick(ses->kne_device);
+	return rc;
+}
+
+/* Death is an event of the device's thread. */
+static bool session_is_dead(void *host)
+{
+	(void)host;
+	return false;
+}
+
+static int session_creds(void *host, struct m0_shared_creds *ret)
+{
+	const struct kern_session *ses = host;
+
+	*ret = ses->kne_creds;
+	return 0;
+}
+
+static const struct m0_shared_host session_host = {
+	.shh_wake = session_wake,
+	.shh_wait = session_wait,
+	.shh_map = session_map,
+	.shh_is_dead = session_is_dead,
+	.shh_creds = session_creds,
+};
+
+/* The node's thread. The device's thread may free the session at once. */
+static void session_ended(struct m0_serve *serve)
+{
+	struct kern_session *ses = serve->srv_owner;
+	struct kern_device  *device = ses->kne_device;
+
+	smp_store_release(&ses->kne_has_ended, true);
+	kern_device_kick(device);
+}
+
+static const struct m0_serve_ops serve_ops = { .svo_ended = session_ended };
+
+/* -------------------------------------------------------------- messages -- */
+
+static int area_make(struct kern_session *ses, const struct m0_serve_cfg *cfg,
+		     void **ret)
+{
+	ses->kne_area_bytes = m0_shared_bytes(&cfg->svg_shared);
+	*ret = vmalloc_user(PAGE_ALIGN(ses->kne_area_bytes));
+	return *ret == NULL ? -ENOMEM : 0;
+}
+
+/* From now on the node's thread serves it. kne_sem is held. */
+static int serve_begin(struct kern_session *ses, const struct m0_serve_cfg *cfg)
+{
+	struct kern_device *device = ses->kne_device;
+	void               *area = NULL;
+	int                 rc;
+
+	rc = m0_serve_maps_init(&ses->kne_maps, cfg->svg_shared.shc_regions_max,
+				cfg->svg_bytes_max, &device->knv_bytes,
+				device->knv_cfg.kvc_bytes_total);
+	if (rc == 0)
+		rc = area_make(ses, cfg, &area);
+	if (rc != 0)
+		return rc;
+	rc = m0_serve_init(&ses->kne_serve, device->knv_lnet, cfg, area,
+			   ses->kne_area_bytes, &session_host, ses, &serve_ops,
+			   ses);
+	if (rc != 0) {
+		m0_serve_fini(&ses->kne_serve);
+		vfree(area);
+		return rc;
+	}
+	ses->kne_state = KERN_OPEN;
+	/* The process may map it. */
+	smp_store_release(&ses->kne_area, area);
+	return 0;
+}
+
+static void welcome_put(struct kern_session       *ses,
+			const struct m0_serve_cfg *cfg)
+{
+	struct m0_attach_welcome *welcome = &ses->kne_answer.amg_welcome;
+
+	M0_SET0(&ses->kne_answer);
+	m0_attach__head(&welcome->awl_head, M0_ATTACH_WELCOME, sizeof *welcome);
+	welcome->awl_cfg = cfg->svg_shared;
+	welcome->awl_area_bytes = ses->kne_area_bytes;
+	welcome->awl_bytes_max = cfg->svg_bytes_max;
+	welcome->awl_right = (uint32_t)cfg->svg_right;
+	ses->kne_has_answer = true;
+}
+
+static void word_put(struct kern_session *ses, enum m0_attach_type type, int rc,
+		     uint32_t nr, const char *why)
+{
+	m0_attach__word(&ses->kne_answer.amg_word, type, rc, nr, why);
+	ses->kne_has_answer = true;
+}
+
+/* kne_sem is held. */
+static int hello_do(struct kern_session *ses, const struct m0_shared_cfg *want,
+		    struct m0_serve_cfg *cfg, char why[M0_ATTACH_WHY_BYTES])
+{
+	int rc;
+
+	if (ses->kne_state != KERN_GREETING || READ_ONCE(ses->kne_ends))
+		return m0_attach__why(why, -EPROTO,
+				      "a session has one HELLO, its first "
+				      "message");
+	rc = m0_serve_grant(&ses->kne_device->knv_serve, want, cfg, why);
+	if (rc != 0)
+		return rc;
+	rc = serve_begin(ses, cfg);
+	return rc == 0 ? 0
+		       : m0_attach__why(why, rc,
+					"the kernel cannot serve it: %s",
+					m0_errname(rc));
+}
+
+static int hello_take(struct kern_session          *ses,
+		      const struct m0_attach_hello *hello)
+{
+	char                why[M0_ATTACH_WHY_BYTES];
+	struct m0_serve_cfg cfg;
+	int                 rc = kern_device_enter();
+
+	if (rc != 0)
+		return rc;
+	down_write(&ses->kne_sem);
+	rc = hello_do(ses, &hello->ahl_cfg, &cfg, why);
+	up_write(&ses->kne_sem);
+	kern_leave();
+	if (rc == 0) {
+		welcome_put(ses, &cfg);
+		return 0;
+	}
+	word_put(ses, M0_ATTACH_REFUSE, rc, 0, why);
+	kern_session_end(ses);
+	return 0;
+}
+
+static int region_reserve(struct kern_session           *ses,
+			  const struct m0_attach_region *region,
+			  char                           why[M0_ATTACH_WHY_BYTES])
+{
+	int rc = kern_device_enter();
+
+	if (rc != 0)
+		return m0_attach__why(why, rc, "the process is to die");
+	rc = m0_serve_maps_reserve(&ses->kne_maps, region->aer_nr,
+				   region->aer_bytes, why);
+	kern_leave();
+	return rc;
+}
+
+/* The memory is there, or is not (NULL). */
+static int region_put(struct kern_session           *ses,
+		      const struct m0_attach_region *region,
+		      struct kern_pin *pin, char why[M0_ATTACH_WHY_BYTES])
+{
+	bool done = false;
+
+	/* Gives back what was reserved, whatever happens to the process. */
+	while (kern_enter() == -EAGAIN)
+		schedule_timeout_uninterruptible(1);
+	if (pin != NULL)
+		done = m0_serve_maps_put(&ses->kne_maps, region->aer_nr,
+					 &pin->kni_map);
+	if (!done)
+		m0_serve_maps_unreserve(&ses->kne_maps, region->aer_bytes);
+	kern_leave();
+	if (done || pin == NULL)
+		return 0;
+	kern_pin_free(pin);
+	return m0_attach__why(why, -EPIPE, "the session has ended");
+}
+
+static int region_do(struct kern_session           *ses,
+		     const struct m0_attach_region *region,
+		     char                           why[M0_ATTACH_WHY_BYTES])
+{
+	struct kern_pin *pin = NULL;
+	int              rc = region_reserve(ses, region, why);
+	int              put;
+
+	if (rc != 0)
+		return rc;
+	rc = kern_pin_make(region->aer_home, region->aer_bytes, &pin, why);
+	put = region_put(ses, region, rc == 0 ? pin : NULL, why);
+	return rc ?: put;
+}
+
+static int region_take(struct kern_session           *ses,
+		       const struct m0_attach_region *region)
+{
+	char why[M0_ATTACH_WHY_BYTES] = "";
+	int  rc;
+
+	/* A session that was open once has kne_maps. */
+	if (smp_load_acquire(&ses->kne_area) == NULL)
+		return -EPROTO;
+	rc = region_do(ses, region, why);
+	word_put(ses, M0_ATTACH_REGION_DONE, rc, region->aer_nr, why);
+	return 0;
+}
+
+static int msg_take(struct kern_session *ses, const union m0_attach_msg *msg,
+		    size_t bytes)
+{
+	char why[M0_ATTACH_WHY_BYTES];
+	int  rc = m0_attach__msg_check(msg, bytes, why);
+
+	if (rc == -EPROTONOSUPPORT) {
+		word_put(ses, M0_ATTACH_REFUSE, rc, 0, why);
+		kern_session_end(ses);
+		return 0;
+	}
+	if (rc != 0)
+		return rc;
+	switch (msg->amg_head.ahd_type) {
+	case M0_ATTACH_HELLO:
+		return hello_take(ses, &msg->amg_hello);
+	case M0_ATTACH_REGION:
+		return region_take(ses, &msg->amg_region);
+	default:
+		return -EPROTO;
+	}
+}
+
+int kern_session_write(struct kern_session *ses, const union m0_attach_msg *msg,
+		       size_t bytes)
+{
+	int rc;
+
+	if (mutex_lock_killable(&ses->kne_lock) != 0)
+		return -EINTR;
+	/* A process reads each answer before it writes the next message. */
+	if (ses->kne_has_answer)
+		rc = -EBUSY;
+	else if (READ_ONCE(ses->kne_ends))
+		rc = -EPIPE;
+	else
+		rc = msg_take(ses, msg, bytes);
+	mutex_unlock(&ses->kne_lock);
+	return rc;
+}
+
+int kern_session_read(struct kern_session *ses, union m0_attach_msg *ret)
+{
+	int rc;
+
+	if (mutex_lock_killable(&ses->kne_lock) != 0)
+		return -EINTR;
+	if (!ses->kne_has_answer && smp_load_acquire(&ses->kne_is_over) &&
+	    !ses->kne_is_told) {
+		ses->kne_is_told = true;
+		word_put(ses, M0_ATTACH_ENDED, ses->kne_rc, 0, ses->kne_why);
+	}
+	if (ses->kne_has_answer) {
+		*ret = ses->kne_answer;
+		ses->kne_has_answer = false;
+		rc = (int)ret->amg_head.ahd_bytes;
+	} else {
+		rc = ses->kne_is_told ? 0 : -EAGAIN;
+	}
+	mutex_unlock(&ses->kne_lock);
+	return rc;
+}
+
+int kern_session_ring(struct kern_session *ses)
+{
+	int rc = kern_device_enter();
+
+	if (rc != 0)
+		return rc;
+	down_read(&ses->kne_sem);
+	if (ses->kne_state == KERN_OPEN)
+		m0_serve_wake(&ses->kne_serve);
+	else
+		rc = -EPIPE;
+	up_read(&ses->kne_sem);
+	kern_leave();
+	return rc;
+}
+
+/* ------------------------------------------------------------------- end -- */
+
+void kern_session_end(struct kern_session *ses)
+{
+	WRITE_ONCE(ses->kne_ends, true);
+	kern_device_kick(ses->kne_device);
+}
+
+void kern_session_release(struct kern_session *ses)
+{
+	struct kern_device *device = ses->kne_device;
+
+	WRITE_ONCE(ses->kne_ends, true);
+	/* The thread may free it from here on. */
+	smp_store_release(&ses->kne_is_released, true);
+	kern_device_kick(device);
+}
+
+static void regions_sweep(struct kern_session *ses)
+{
+	struct m0_serve_map *map;
+	struct m0_serve_map *next;
+
+	if (ses->kne_maps.vms_total == NULL)
+		return;
+	for (map = m0_serve_maps_dropped(&ses->kne_maps); map != NULL;
+	     map = next) {
+		next = map->vmp_next;
+		kern_pin_free(container_of(map, struct kern_pin, kni_map));
+	}
+}
+
+/* Everything is released: what is left is the memory, and the reason. */
+static void session_finish(struct kern_session *ses)
+{
+	const struct m0_shared_why *broken = &ses->kne_serve.srv_why;
+
+	if (broken->shy_field != NULL) {
+		ses->kne_rc = -EPROTO;
+		(void)m0_shared_why_print(broken, ses->kne_why,
+					  sizeof ses->kne_why);
+		m0_log(M0_LOG_WARN,
+		       "process %u of user %u is not attached any more: %s",
+		       ses->kne_creds.scr_pid, ses->kne_creds.scr_uid,
+		       ses->kne_why);
+	}
+	m0_serve_fini(&ses->kne_serve);
+	m0_serve_maps_close(&ses->kne_maps);
+}
+
+/* @return true: the server of the process has ended. */
+static bool state_step(struct kern_session *ses)
+{
+	bool ended = false;
+
+	down_write(&ses->kne_sem);
+	if (ses->kne_state == KERN_OPEN && READ_ONCE(ses->kne_ends)) {
+		ses->kne_state = KERN_ENDING;
+		m0_serve_end(&ses->kne_serve);
+	}
+	if (M0_IN(ses->kne_state, (KERN_OPEN, KERN_ENDING)))
+		ended = smp_load_acquire(&ses->kne_has_ended);
+	if (ended ||
+	    (ses->kne_state == KERN_GREETING && READ_ONCE(ses->kne_ends)))
+		ses->kne_state = KERN_GONE;
+	up_write(&ses->kne_sem);
+	return ended;
+}
+
+bool kern_session_step(struct kern_session *ses)
+{
+	bool is_released = smp_load_acquire(&ses->kne_is_released);
+	bool ended = state_step(ses);
+
+	if (ended)
+		session_finish(ses);
+	regions_sweep(ses);
+	/* This thread alone sets it. */
+	if (ses->kne_state == KERN_GONE && !ses->kne_is_over) {
+		WRITE_ONCE(ses->kne_ends, true);
+		smp_store_release(&ses->kne_is_over, true);
+		wake_up_interruptible_poll(&ses->kne_wait, EPOLLIN | EPOLLHUP);
+	}
+	return is_released && ses->kne_state == KERN_GONE;
+}
+
+/* ------------------------------------------------------------------ life -- */
+
+/* @retval -EUSERS */
+static int session_add(struct kern_session *ses)
+{
+	struct kern_device        *device = ses->kne_device;
+	const struct kern_session *other;
+	unsigned                   nr = 0;
+	unsigned                   of_uid_nr = 0;
+
+	spin_lock(&device->knv_lock);
+	list_for_each_entry(other, &device->knv_sessions, kne_link) {
+		++nr;
+		of_uid_nr += other->kne_creds.scr_uid == ses->kne_creds.scr_uid;
+	}
+	if (nr < device->knv_cfg.kvc_procs_max &&
+	    of_uid_nr < device->knv_cfg.kvc_procs_of_uid_max)
+		list_add_tail(&ses->kne_link, &device->knv_sessions);
+	else
+		nr = UINT_MAX;
+	spin_unlock(&device->knv_lock);
+	return nr == UINT_MAX ? -EUSERS : 0;
+}
+
+int kern_session_new(struct kern_device *device, struct kern_session **ret)
+{
+	struct kern_session *ses = kern_alloc(sizeof *ses, 3);
+	int                  rc;
+
+	if (ses == NULL)
+		return -ENOMEM;
+	ses->kne_device = device;
+	ses->kne_creds = (struct m0_shared_creds){
+		.scr_pid = (uint32_t)task_tgid_nr(current),
+		.scr_uid = from_kuid(&init_user_ns, current_euid()),
+		.scr_gid = from_kgid(&init_user_ns, current_egid()),
+	};
+	ses->kne_files = current->files;
+	init_waitqueue_head(&ses->kne_wait);
+	mutex_init(&ses->kne_lock);
+	init_rwsem(&ses->kne_sem);
+	rc = session_add(ses);
+	if (rc == 0)
+		*ret = ses;
+	else
+		kern_free(ses, sizeof *ses, 3);
+	return rc;
+}
+
+void kern_session_free(struct kern_session *ses)
+{
+	if (ses->kne_maps.vms_total != NULL)
+		m0_serve_maps_fini(&ses->kne_maps);
+	vfree(ses->kne_area);
+	kern_free(ses, sizeof *ses, 3);
+}
