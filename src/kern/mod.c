@@ -37,6 +37,11 @@ MODULE_PARM_DESC(
 	accept,
 	"peers that may connect: secure (from privileged ports), all or none");
 
+static uint transaction_timeout;
+module_param(transaction_timeout, uint, 0444);
+MODULE_PARM_DESC(transaction_timeout,
+		 "seconds to wait for an ACK or REPLY; 0: 150");
+
 static bool selftest;
 module_param(selftest, bool, 0444);
 MODULE_PARM_DESC(selftest, "serve LNet's selftest");
@@ -94,6 +99,9 @@ static int cfg_make(struct m0_lnet_cfg *cfg, char *why)
 
 	m0_lnet_cfg_default(cfg);
 	cfg->lc_port = port;
+	if (transaction_timeout != 0)
+		cfg->lc_transaction_timeout_ms = (uint64_t)transaction_timeout *
+						 1000;
 	rc = accept_set(cfg);
 	if (rc != 0) {
 		(void)snprintf(why, M0_LNET_WHY_BYTES,

@@ -32,7 +32,9 @@ static struct m0_sim_host *hosts[NODES_MAX];
 
 struct io_hook *lnet_hook;
 
-static bool     same_host;
+static bool same_host;
+/* The first node is that of colibri.ko, at the same address and the usual port. */
+static bool     is_device;
 static unsigned lanes_nr;
 static bool     is_o2ib;
 /* GETs name their memory, and connections to make to a peer (net o2ib). */
@@ -76,6 +78,14 @@ static void sim_begin(void)
 		m0_sim_rdma_init(&rdma_cfg);
 }
 
+static void device_set(struct m0_lnet_cfg *cfg, unsigned i)
+{
+	cfg->lc_port = 988;
+	if (i == 0)
+		(void)snprintf(cfg->lc_attach, sizeof cfg->lc_attach,
+			       "/dev/colibri");
+}
+
 static void nodes_begin(const char *const *addrs, unsigned nr, bool attached)
 {
 	struct m0_lnet_cfg *cfg = calloc(1, sizeof *cfg);
@@ -93,6 +103,8 @@ static void nodes_begin(const char *const *addrs, unsigned nr, bool attached)
 		cfg->lc_attach[0] = 0;
 		if (attached)
 			attach_daemon_begin(cfg);
+		if (is_device)
+			device_set(cfg, i);
 		if (i == 1 && lnet_hook != NULL)
 			io_hook_next(lnet_hook);
 		CF_EQ(m0_lnet_open(&nodes[i], cfg, why), 0, "%s", why);
@@ -288,6 +300,20 @@ void lnet_direct_end(void)
 	lnet_end();
 	same_host = false;
 	cf_library_memory = false;
+}
+
+/* --------------------------------------------------------------- device -- */
+
+void lnet_device_begin(void)
+{
+	is_device = true;
+	nodes_begin(tcp4_addrs, 2, false);
+}
+
+void lnet_device_end(void)
+{
+	lnet_end();
+	is_device = false;
 }
 
 /* ----------------------------------------------------------------- tcp6 -- */

@@ -26,6 +26,9 @@ void lnet_lanes_end(void);
 void lnet_attach_begin(void);
 void lnet_direct_begin(void);
 void lnet_direct_end(void);
+/** As tcp4, but the first node is that of colibri.ko: tests/vm/stories/kernel-device.sh. */
+void lnet_device_begin(void);
+void lnet_device_end(void);
 void lnet_tcp6_begin(void);
 void lnet_tcp6_addr(char *ret, unsigned nr);
 void lnet_tcp6_spelling(char *ret, unsigned nr);

@@ -118,6 +118,15 @@ const struct cf_row cf_rows[] = {
 		CF_LNET_ROW,
 	},
 	{
+		.r_name = "lnet-device",
+		.r_addr = lnet_tcp4_addr,
+		.r_spelling = lnet_tcp4_spelling,
+		.r_begin = lnet_device_begin,
+		.r_end = lnet_device_end,
+		.r_turn = lnet_turn,
+		CF_LNET_ROW,
+	},
+	{
 		.r_name = "lnet-tcp6",
 		.r_addr = lnet_tcp6_addr,
 		.r_spelling = lnet_tcp6_spelling,

@@ -63,7 +63,7 @@ static int give(struct m0_attach *att, uint32_t nr, void *addr, uint64_t bytes)
 {
 	char why[M0_ATTACH_WHY_BYTES];
 
-	return m0_attach_region_give(att, nr, -1, addr, bytes, soon(), why);
+	return m0_attach_region_give(att, nr, addr, -1, bytes, soon(), why);
 }
 
 static void *pages_map(size_t nr)
@@ -291,7 +291,7 @@ static void limited_run(void)
 	NEED(setrlimit(RLIMIT_MEMLOCK, &limit) == 0);
 	NEED(setgid(USER) == 0 && setuid(USER) == 0);
 	NEED(m0_attach_open(&att, path, NULL, soon(), why) == 0);
-	NEED(m0_attach_region_give(&att, 1, -1, at, 17 * PAGE, soon(), why) ==
+	NEED(m0_attach_region_give(&att, 1, at, -1, 17 * PAGE, soon(), why) ==
 	     -EDQUOT);
 	NEED(strstr(why, "may have 16 locked, and has 0") != NULL);
 	NEED(give(&att, 1, at, 10 * PAGE) == 0);

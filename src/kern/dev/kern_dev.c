@@ -43,9 +43,9 @@ void kern_device_kick(struct kern_device *device)
 static struct kern_session *session_next(struct kern_device        *device,
 					 const struct kern_session *ses)
 {
-	const struct list_head *at =
-		ses == NULL ? &device->knv_sessions : &ses->kne_link;
-	struct list_head *next;
+	const struct list_head *at = ses == NULL ? &device->knv_sessions
+						 : &ses->kne_link;
+	struct list_head       *next;
 
 	/* Others may add; only this thread deletes. */
 	spin_lock(&device->knv_lock);

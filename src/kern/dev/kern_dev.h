@@ -41,8 +41,8 @@ struct kern_pin {
  * @retval -EDQUOT  beyond RLIMIT_MEMLOCK.
  * @retval -ENOMEM
  */
-int kern_pin_make(uint64_t addr, uint64_t bytes, struct kern_pin **ret,
-		  char why[M0_ATTACH_WHY_BYTES]);
+int  kern_pin_make(uint64_t addr, uint64_t bytes, struct kern_pin **ret,
+		   char why[M0_ATTACH_WHY_BYTES]);
 void kern_pin_free(struct kern_pin *pin);
 
 /* -------------------------------------------------------------- sessions -- */
@@ -112,9 +112,9 @@ void kern_session_free(struct kern_session *ses);
 /* ---------------------------------------------------------------- device -- */
 
 struct kern_device {
-	struct m0_lnet       *knv_lnet;
+	struct m0_lnet        *knv_lnet;
 	struct kern_device_cfg knv_cfg;
-	struct m0_serve_cfg   knv_serve;
+	struct m0_serve_cfg    knv_serve;
 	/** Transfer machines of all sessions. The node's thread. */
 	struct m0_serve_tms knv_tms;
 	/** Bytes of memory of all sessions. Atomic. */

@@ -35,8 +35,7 @@ static int pages_charge(struct mm_struct *mm, unsigned long nr,
 		nr, most, (unsigned long long)(locked - nr));
 }
 
-static int pages_pin(struct kern_pin *pin, unsigned long from,
-		     unsigned long nr)
+static int pages_pin(struct kern_pin *pin, unsigned long from, unsigned long nr)
 {
 	unsigned flags = FOLL_WRITE | FOLL_LONGTERM;
 	int      rc;

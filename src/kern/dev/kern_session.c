@@ -181,7 +181,7 @@ static int hello_take(struct kern_session          *ses,
 
 static int region_reserve(struct kern_session           *ses,
 			  const struct m0_attach_region *region,
-			  char                           why[M0_ATTACH_WHY_BYTES])
+			  char why[M0_ATTACH_WHY_BYTES])
 {
 	int rc = kern_device_enter();
 
@@ -420,7 +420,8 @@ static int session_add(struct kern_session *ses)
 	unsigned                   of_uid_nr = 0;
 
 	spin_lock(&device->knv_lock);
-	list_for_each_entry(other, &device->knv_sessions, kne_link) {
+	list_for_each_entry(other, &device->knv_sessions, kne_link)
+	{
 		++nr;
 		of_uid_nr += other->kne_creds.scr_uid == ses->kne_creds.scr_uid;
 	}

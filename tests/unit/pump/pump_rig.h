@@ -174,7 +174,7 @@ static void client_closed(void *arg)
 	++process->pr_closed_nr;
 }
 
-static const struct m0_pump_host pump_host = {
+static struct m0_pump_host pump_host = {
 #ifdef RIG_COPY
 	.puh_copy = RIG_COPY,
 #endif
