@@ -81,6 +81,9 @@ static void sim_begin(void)
 static void device_set(struct m0_lnet_cfg *cfg, unsigned i)
 {
 	cfg->lc_port = 988;
+	/* An emulated machine needs its time. */
+	cfg->lc_transaction_timeout_ms = 5000;
+	cfg->lc_timeout_ms = 5000;
 	if (i == 0)
 		(void)snprintf(cfg->lc_attach, sizeof cfg->lc_attach,
 			       "/dev/colibri");

@@ -6,7 +6,7 @@
 # programs: build:tests/conformance/xprt_suite
 
 # Times as those of the suite's own nodes.
-insmod /own/colibri.ko networks='tcp(127.0.0.1) timeout=1' accept=all transaction_timeout=1
+insmod /own/colibri.ko networks='tcp(127.0.0.1) timeout=5' accept=all transaction_timeout=5
 case $((VM_seed % 3)) in
 0) modes='async' ;;
 1) modes='sync' ;;
