@@ -239,6 +239,11 @@ int ctl_ask_text(const char *path, const struct ctl_request *req,
  * @param err  is changed. NULL: the reason is "".
  */
 const char *ctl_why(char *err);
+/** Is the path that of a device of the kernel module? */
+bool ctl_is_device(const char *path);
+/** Asks the node of the kernel module, by its device. As ctl_ask_at_to(). */
+int ctl_ask_device(const char *path, const struct ctl_request *req, FILE *out,
+		   FILE *errors, struct tool_fail *fail);
 /** Notes that nobody answers at `path`, and what to do. */
 void ctl_nobody(const char *path, int rc, struct tool_fail *fail);
 

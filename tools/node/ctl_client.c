@@ -224,6 +224,8 @@ int ctl_ask_at_to(const char *path, const struct ctl_request *req,
 	char               where[CTL_WHERE_BYTES];
 	int                fd;
 
+	if (path != NULL && ctl_is_device(path))
+		return ctl_ask_device(path, req, out, errors, fail);
 	if (path == NULL) {
 		own.cq_netns = ctl_netns();
 		fd = ctl_connect_default(where, fail);

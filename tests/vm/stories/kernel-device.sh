@@ -23,6 +23,17 @@ done
 colibri ping --attach=/dev/colibri 10.0.0.1@tcp 10.0.0.2@tcp
 colibri discover 10.0.0.2@tcp
 
+# Questions to the node of the kernel.
+colibri net show --ctl /dev/colibri | tee /tmp/shown
+grep 'nid: 10.0.0.1@tcp' /tmp/shown
+colibri peer show --ctl /dev/colibri --json | grep '"10.0.0.2@tcp"'
+colibri stats show --ctl /dev/colibri | grep 'send_count: [1-9]'
+for what in 'global show' 'route show' 'udsp show' 'explain 10.0.0.2@tcp'; do
+    colibri $what --ctl /dev/colibri
+done
+if colibri stats reset --ctl /dev/colibri 2>/tmp/refused; then exit 1; fi
+grep 'answers questions alone' /tmp/refused
+
 # A machine of a process here, one of a process at the other node: messages, PUT and GET,
 # either of them first.
 perf() {
