@@ -62,7 +62,8 @@ struct m0_lnet_tap {
 	 */
 	void (*ltp_message)(struct m0_lnet_tap           *tap,
 			    const struct m0_lnet_tap_msg *msg);
-	/** The node's. */
+	/** The node's; NULL before m0_lnet_tap_add(). */
+	void               *ltp_control;
 	struct m0_list_link ltp_link;
 };
 
@@ -74,8 +75,9 @@ struct m0_lnet_tap {
  */
 M0_EXTERN int m0_lnet_tap_add(struct m0_lnet *lnet, struct m0_lnet_tap *tap);
 /**
- * Returns when no call of `tap` runs or will come. Before m0_lnet_close().
- * @retval -ENOENT  it was not added.
+ * Returns when no call of `tap` runs or will come; it needs no memory, and does not fail.
+ * Before m0_lnet_close(), which would wait for it.
+ * @retval -ENOENT  it was not added, or is removed already.
  */
 M0_EXTERN int m0_lnet_tap_del(struct m0_lnet *lnet, struct m0_lnet_tap *tap);
 /**

@@ -3,6 +3,7 @@
 #include "unit/base/panics.h"
 
 #include "front/front_internal.h"
+#include "m0/lnet_tap.h"
 
 enum {
 	PORTAL = 9,
@@ -155,6 +156,44 @@ static void number_of_me_waits_for_its_entries(void **state)
 	node_close();
 }
 
+static void tapped(struct m0_lnet_tap *tap, const struct m0_lnet_tap_msg *msg)
+{
+	(void)tap;
+	(void)msg;
+}
+
+/* No control record is left, nor can one be made: a tap is removed all the same. */
+static void tap_is_removed_by_a_full_node(void **state)
+{
+	struct m0_lnet_tap       tap = { .ltp_message = tapped };
+	struct m0_lnet_tap       more = tap;
+	struct m0_front_control *first = NULL;
+	struct m0_front_control *fcl;
+
+	(void)state;
+	node_open(1, 1);
+	assert_int_equal(m0_lnet_tap_del(lnet, &tap), -ENOENT);
+	assert_int_equal(m0_lnet_tap_add(lnet, &tap), 0);
+	lnet->fro_controls.fss_max = lnet->fro_controls.fss_nr;
+	while (m0_front__control_take(lnet, M0_RING_INFO, &fcl) == 0) {
+		fcl->fcl_owner = first;
+		first = fcl;
+	}
+	assert_int_equal(m0_lnet_tap_add(lnet, &more), -ENOSPC);
+	assert_int_equal(m0_lnet_tap_del(lnet, &tap), 0);
+	assert_int_equal(m0_lnet_tap_del(lnet, &tap), -ENOENT);
+	/* The record that it has kept is free now. */
+	assert_int_equal(m0_lnet_tap_add(lnet, &more), 0);
+	assert_int_equal(m0_lnet_tap_add(lnet, &tap), -ENOSPC);
+	assert_int_equal(m0_lnet_tap_del(lnet, &more), 0);
+	while (first != NULL) {
+		fcl = first;
+		first = fcl->fcl_owner;
+		m0_front__control_put(lnet, fcl);
+	}
+	node_close();
+}
+
 static uint32_t is_put;
 
 static void close_late(struct m0_front_control *fcl)
@@ -216,6 +255,7 @@ int main(void)
 		cmocka_unit_test(number_waits_for_its_entries),
 		cmocka_unit_test(number_of_me_waits_for_its_entries),
 		cmocka_unit_test(events_wait_for_room),
+		cmocka_unit_test(tap_is_removed_by_a_full_node),
 		cmocka_unit_test(close_waits_for_who_was_answered),
 	};
 
