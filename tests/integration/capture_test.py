@@ -231,6 +231,37 @@ class Captures(cli.Case):
         found, summary = self.end(self.begin(one, '--seconds', '0.2'), 0)
         self.assertEqual((found.messages, summary['end']), ([], 'seconds'))
 
+    def busy(self, size):
+        """Two nodes, and messages from one to the other without a pause."""
+        nodes = [self.node(i, '--selftest', '--source-ports', 'any') for i in (1, 2)]
+        env = {**os.environ, 'RUNTIME_DIRECTORY': self.dir, 'LST_SESSION': 'busy'}
+        a, b = (f'{lnet.address(i)}@tcp' for i in (1, 2))
+        for args in (('new_session', 'busy', '--net', f'tcp({lnet.address(3)})', '--port',
+                      str(self.port), '--accept', 'all', '--source-ports', 'any'),
+                     ('add_group', 'a', a), ('add_group', 'b', b), ('add_batch', 'all'),
+                     ('add_test', '--batch', 'all', '--concurrency', '8', '--from', 'a', '--to',
+                      'b', 'brw', 'write', f'size={size}'), ('run', 'all')):
+            self.assert_done(cli.run('lst', *args, env=env))
+        self.addCleanup(cli.run, 'lst', 'end_session', env=env)
+        return nodes
+
+    def test_each_end_while_messages_come_without_a_pause(self):
+        one, _ = self.busy('4K')
+        for args, number, why in ((('--packets', '300'), 0, 'packets'),
+                                  (('--bytes', '2M'), 0, 'bytes'),
+                                  (('--seconds', '0.3'), 0, 'seconds'),
+                                  ((), signal.SIGINT, 'signal')):
+            begun = self.begin(one, *args)
+            if number:
+                time.sleep(0.2)
+            began = time.monotonic()
+            found, summary = self.end(begun, number)
+            self.assertLess(time.monotonic() - began, 15)
+            self.assertEqual(summary['end'], why)
+            self.assertGreater(len(found.messages), 100)
+            if why == 'packets':
+                self.assertEqual(len(found.messages), 300)
+
     def test_dropped_messages_have_the_reason(self):
         one, two = self.node(1), self.node(2)
         self.assert_done(two.run('fault', 'drop', 'add', '--all'))

@@ -344,6 +344,16 @@ static int stream_wait(struct capture_args *args)
 	return 0;
 }
 
+/* Is there something that stream_wait() has to find, although data is here? */
+static bool is_due(const struct capture_args *args, bool asked)
+{
+	if (args->cap_end == NULL && stop_signal() != 0)
+		return true;
+	/* The deadline is that of the end only when the node was asked for it. */
+	return (args->cap_end == NULL || asked) &&
+	       m0_time_now() >= args->cap_deadline;
+}
+
 static int stream_copy(struct capture_args *args)
 {
 	bool    asked = false;
@@ -365,9 +375,8 @@ static int stream_copy(struct capture_args *args)
 			code = stream_wait(args);
 		else
 			break;
-		/* Messages may come without a pause. */
-		if (code == 0 && got > 0 && args->cap_end == NULL &&
-		    (stop_signal() != 0 || m0_time_now() >= args->cap_deadline))
+		/* Messages may come without a pause, also after the node was asked. */
+		if (code == 0 && got > 0 && is_due(args, asked))
 			code = stream_wait(args);
 	}
 	if (code == 0 && args->cap_end == NULL) {

@@ -64,8 +64,8 @@ static bool is_ending(struct capture_stream *stream)
 	return stream->cpt_deadline != M0_TIME_NEVER;
 }
 
-/* Waits for a moment. A client that closes its half wants the end. */
-static void client_wait(struct capture_stream *stream, short events)
+/* Looks at the client, and waits so long for it. One that closes its half wants the end. */
+static void client_look(struct capture_stream *stream, short events, int ms)
 {
 	bool          ends = is_ending(stream);
 	struct pollfd pfd = { stream->cpt_fd,
@@ -73,7 +73,7 @@ static void client_wait(struct capture_stream *stream, short events)
 	char          byte;
 	ssize_t       got;
 
-	if (poll(&pfd, 1, TICK_MS) <= 0)
+	if (poll(&pfd, 1, ms) <= 0)
 		return;
 	if ((pfd.revents & (POLLERR | POLLNVAL)) != 0) {
 		stream->cpt_lost = true;
@@ -106,7 +106,7 @@ static void flush(struct capture_stream *stream)
 			 m0_time_now() >= stream->cpt_deadline)
 			stream->cpt_lost = true;
 		else
-			client_wait(stream, POLLOUT);
+			client_look(stream, POLLOUT, TICK_MS);
 	}
 	png->pcn_nr = 0;
 }
@@ -202,8 +202,10 @@ static void stream_run(struct capture_stream *stream)
 {
 	begin(stream);
 	while (!stream->cpt_lost && !is_ending(stream)) {
-		if (!batch(stream))
-			client_wait(stream, 0);
+		bool more = batch(stream);
+
+		/* Messages may come without a pause. */
+		client_look(stream, 0, more ? 0 : TICK_MS);
 	}
 	(void)m0_lnet_tap_del(stream->cpt_lnet, &stream->cpt_queue.cqu_tap);
 	/* Nothing is put into the queue any more. */
