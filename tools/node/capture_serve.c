@@ -21,6 +21,9 @@ enum {
 /** How long a client has to take the rest when the capture, or the node, ends. */
 #define END_TIME      (20 * M0_TIME_ONE_SECOND)
 #define NODE_END_TIME (M0_TIME_ONE_SECOND / 5)
+/** A client that has taken nothing for so long, though there was something, is given up:
+ * others may want its place. */
+#define STALL_TIME (60 * M0_TIME_ONE_SECOND)
 
 /** A NID of the node, which is an interface in the file. */
 struct capture_ni {
@@ -88,22 +91,31 @@ static void client_look(struct capture_stream *stream, short events, int ms)
 		stream->cpt_lost = true;
 }
 
+/* Has the client, which takes nothing now, had enough time? */
+static bool is_overdue(struct capture_stream *stream, m0_time_t since)
+{
+	m0_time_t now = m0_time_now();
+
+	return now >= m0_time_add(since, STALL_TIME) ||
+	       (is_ending(stream) && now >= stream->cpt_deadline);
+}
+
 static void flush(struct capture_stream *stream)
 {
 	struct pcapng *png = &stream->cpt_png;
 	size_t         at = 0;
+	m0_time_t      since = m0_time_now();
 
 	while (at < png->pcn_nr && !stream->cpt_lost) {
 		ssize_t put = send(stream->cpt_fd, png->pcn_buf + at,
 				   png->pcn_nr - at,
 				   MSG_NOSIGNAL | MSG_DONTWAIT);
 
-		if (put > 0)
+		if (put > 0) {
 			at += (size_t)put;
-		else if (!M0_IN(errno, (EAGAIN, EINTR)))
-			stream->cpt_lost = true;
-		else if (is_ending(stream) &&
-			 m0_time_now() >= stream->cpt_deadline)
+			since = m0_time_now();
+		} else if (!M0_IN(errno, (EAGAIN, EINTR)) ||
+			   is_overdue(stream, since))
 			stream->cpt_lost = true;
 		else
 			client_look(stream, POLLOUT, TICK_MS);
@@ -214,6 +226,8 @@ static void stream_run(struct capture_stream *stream)
 	if (!stream->cpt_lost)
 		statistics(stream);
 	(void)close(stream->cpt_fd);
+	/* Its place is freed when the next client comes; its memory is not kept until then. */
+	capture_queue_fini(&stream->cpt_queue);
 	__atomic_store_n(&stream->cpt_done, true, __ATOMIC_RELEASE);
 }
 

@@ -200,7 +200,7 @@ static void busy_node_hears_the_client(void **state)
 	assert_true(ended);
 }
 
-/* Likewise a client that was killed, and what it may not do: say something. */
+/* Nor does a capture outlive a client that was killed, or one that says something. */
 static void busy_node_sees_the_client_go(void **state)
 {
 	bool ended;
@@ -252,9 +252,52 @@ static void full_socket_does_not_hold_the_node(void **state)
 			PATIENCE_S * M0_TIME_ONE_SECOND / 2);
 }
 
+static void time_passes(m0_time_t ns)
+{
+	__atomic_add_fetch(&later, ns, __ATOMIC_SEQ_CST);
+}
+
+/* A client that takes something now and then keeps its place; one that takes nothing for
+ * a minute does not. */
+static void client_that_takes_nothing_is_given_up(void **state)
+{
+	static char buf[1 << 20];
+	uint32_t    nr;
+	unsigned    i;
+
+	(void)state;
+	fill();
+	for (i = 0; i < 3; ++i) {
+		time_passes(50 * M0_TIME_ONE_SECOND);
+		assert_false(ends_within(M0_TIME_ONE_SECOND / 20));
+		nr = __atomic_load_n(&taken_nr, __ATOMIC_SEQ_CST);
+		assert_true(read(client_fd, buf, sizeof buf) > 0);
+		pieces_wait(nr + 1);
+		(void)poll(NULL, 0, 50);
+	}
+	time_passes(61 * M0_TIME_ONE_SECOND);
+	assert_true(ends_within(PATIENCE_S * M0_TIME_ONE_SECOND));
+	/* The client finds what was in the socket, and then the end. */
+	while (read(client_fd, buf, sizeof buf) > 0)
+		;
+	end();
+}
+
+/* A client that has nothing to take is not given up. */
+static void client_of_an_idle_node_stays(void **state)
+{
+	(void)state;
+	begin(false);
+	time_passes(3600 * M0_TIME_ONE_SECOND);
+	assert_false(ends_within(M0_TIME_ONE_SECOND / 20));
+	message();
+	assert_false(ends_within(M0_TIME_ONE_SECOND / 20));
+	end();
+}
+
 /* --------------------------------------------------------------- the command -- */
 
-/* Runs the command. @return its exit code. */
+/* @return the exit code of the command. */
 static int command(char *path, char *out)
 {
 	char *argv[] = { "colibri capture", "--ctl", path, "-w", out,
@@ -337,6 +380,8 @@ int main(void)
 		cmocka_unit_test(busy_node_hears_the_client),
 		cmocka_unit_test(busy_node_sees_the_client_go),
 		cmocka_unit_test(full_socket_does_not_hold_the_node),
+		cmocka_unit_test(client_that_takes_nothing_is_given_up),
+		cmocka_unit_test(client_of_an_idle_node_stays),
 		cmocka_unit_test(command_ends_without_the_node),
 	};
 
