@@ -289,22 +289,66 @@ class Captures(cli.Case):
         self.assertIn(b'messages', err)
         del two
 
-    def test_a_slow_reader_costs_the_node_nothing(self):
-        one = self.node(1)
-        a = f'{lnet.address(1)}@tcp'
-        # The client stops, with the pipe full: the node goes on, and can end.
-        begun = self.begin(one)
+    def stuck(self):
+        """A node, and a capture of it that has stopped, with all that it could hold full."""
+        one, two = self.busy('64K')
+        begun = self.begin(one, '--snap', '1M')
         begun[0].send_signal(signal.SIGSTOP)
-        for _ in range(20):
-            self.assert_done(one.run('ping', a))
+        size = os.path.getsize(begun[1])
+
+        def moved():
+            stats = one.json('stats', 'show')['statistics']
+            return stats['send_length'] + stats['recv_length']
+        before = moved()
+        deadline = time.monotonic() + cli.PATIENCE
+        # 8 MiB in the queue, a batch and the socket; the rest is lost.
+        while moved() - before < 24 << 20:
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.02)
+        self.assertEqual(os.path.getsize(begun[1]), size)
+        return one, two, begun
+
+    def test_a_slow_reader_costs_the_node_nothing(self):
+        # The client stops: the node goes on, and what it loses is counted.
+        begun = self.stuck()[2]
+        begun[0].send_signal(signal.SIGCONT)
+        # Beyond the queue: a packet after the gap says how large it is.
+        deadline = time.monotonic() + cli.PATIENCE
+        while os.path.getsize(begun[1]) < 12 << 20:
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.01)
+        found, summary = self.end(begun)
+        self.assertGreater(summary['lost'], 20)
+        self.assertGreater(found.lost, 20)
+        self.assertLessEqual(found.lost, found.lost_all)
+        self.assertGreater(sum(len(m['taken']) for m in found.messages), 7 << 20)
+
+    def test_a_reader_that_is_killed(self):
+        one, _, begun = self.stuck()
+        begun[0].kill()
+        begun[0].communicate()
+        # Its place is free: four others begin.
+        deadline = time.monotonic() + cli.PATIENCE
+        for _ in range(4):
+            while True:
+                child = subprocess.Popen([cli.COLIBRI, 'capture', '--ctl', one.ctl, '--snap', '0'],
+                                         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+                self.addCleanup(self.reap, child)
+                if child.stdout.read(4):
+                    break
+                self.assertLess(time.monotonic(), deadline)
+        self.assertEqual(one.run('ping', f'{lnet.address(2)}@tcp').returncode, 0)
+
+    def test_node_stops_while_a_reader_is_stuck(self):
+        one, _, begun = self.stuck()
+        began = time.monotonic()
         code, _ = one.stop()
+        self.assertLess(time.monotonic() - began, 10)
         self.assertEqual(code, 0)
         begun[0].send_signal(signal.SIGCONT)
         _, err = begun[0].communicate(timeout=cli.PATIENCE)
         self.assertEqual(begun[0].returncode, 1)
         self.assertIn(b'the node has ended the capture', err)
-        found = Capture(self.read(begun[1]))
-        self.assertEqual(len(found.messages), 80)
 
     def test_refusals(self):
         one = self.node(1)
