@@ -3,9 +3,11 @@
  * Taps: a call for each message that a node sends, receives or forwards, on whatever
  * driver. `colibri capture` is made of one.
  *
- * A message that leaves is shown when it is handed to the driver, a message that arrives
- * when all of its payload is there, or when it was dropped. One that violates the protocol
- * is not shown: its connection is closed, and the log has the reason.
+ * A message that leaves is shown when it is handed to the driver, or a fault rule drops it,
+ * a message that arrives when all of its payload is there, or when it was dropped. Not shown
+ * are: one that violates the protocol, whose connection is closed, and the log has the
+ * reason; one for another node while this one is no router; one that waits to be sent, for
+ * credits or a route, and ends before it leaves.
  *
  * While a node has a tap, it takes the path of a node with fault rules: each message is
  * looked at by itself, and a router neither splices nor cuts through. A node without taps

@@ -96,14 +96,14 @@ static void coming_show(const struct m0_lnet_engine *eng,
 	show(eng, &tm);
 }
 
-void m0_lnet__tap_out(const struct m0_lnet_msg *msg)
+void m0_lnet__tap_out(const struct m0_lnet_msg *msg, const char *why)
 {
 	const struct m0_lnet_engine *eng = msg->msg_engine;
 	const struct m0_lnd_tx      *tx = &msg->msg_tx.mtx_lnd;
 	struct m0_lnet__tap_coming  *coming;
-	struct m0_lnet_tap_msg       tm = { .ltv_leaves = true };
-	uint8_t                      head[M0_LNET_HDR_LARGE_BYTES];
-	m0_bcount_t                  there = msg->msg_hdr.lhd_payload_bytes;
+	struct m0_lnet_tap_msg tm = { .ltv_leaves = true, .ltv_why = why };
+	uint8_t                head[M0_LNET_HDR_LARGE_BYTES];
+	m0_bcount_t            there = msg->msg_hdr.lhd_payload_bytes;
 
 	if (eng->le_faults == NULL || eng->le_faults->lfs_taps_nr == 0)
 		return;

@@ -26,8 +26,9 @@ struct m0_lnet__tap_coming {
 	bool                      tpx_shown;
 };
 
-/** Shows a message that is about to leave: after the request that it answers. */
-void m0_lnet__tap_out(const struct m0_lnet_msg *msg)
+/** Shows a message that is about to leave, or is dropped instead: after the request that
+ * it answers. */
+void m0_lnet__tap_out(const struct m0_lnet_msg *msg, const char *why)
 	__attribute__((__cold__, __noinline__));
 /** Begins the arrival of a message. Pre: le_faults. */
 void m0_lnet__tap_begin(struct m0_lnet_engine      *eng,

@@ -144,6 +144,7 @@ static __attribute__((__cold__, __noinline__)) void msg_leave_faulty(
 
 	m0_lnet__fault_out(msg, &verdict);
 	if ((verdict.fav_acts & M0_LNET__FAULT_DROP) != 0) {
+		m0_lnet__tap_out(msg, "fault rule");
 		msg_drop(msg, verdict.fav_health);
 		return;
 	}
@@ -155,7 +156,7 @@ static __attribute__((__cold__, __noinline__)) void msg_leave_faulty(
 					  msg->msg_tx.mtx_lnd.ltx_deadline));
 		return;
 	}
-	m0_lnet__tap_out(msg);
+	m0_lnet__tap_out(msg, NULL);
 	msg_xmit(msg);
 }
 
@@ -377,7 +378,7 @@ static void send_timed_out(struct m0_lnet_engine *eng,
 	if (msg->msg_state == M0_LNET_MSG_DELAYED &&
 	    now < msg->msg_tx.mtx_lnd.ltx_deadline) {
 		m0_list_del(&msg->msg_tx.mtx_link);
-		m0_lnet__tap_out(msg);
+		m0_lnet__tap_out(msg, NULL);
 		msg_xmit(msg);
 		return;
 	}
@@ -595,7 +596,7 @@ static __attribute__((__cold__, __noinline__)) void tx_again(
 	struct m0_lnet_msg *msg)
 {
 	tx_count(msg, 0, M0_LND_OK);
-	m0_lnet__tap_out(msg);
+	m0_lnet__tap_out(msg, NULL);
 	msg_xmit(msg);
 }
 

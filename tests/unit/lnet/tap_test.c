@@ -162,6 +162,32 @@ static void drop_is_shown_with_its_reason(void **state)
 	tap_end(two);
 }
 
+/* A rule that makes sending fail drops a message before it leaves. */
+static void drop_on_leaving_is_shown(void **state)
+{
+	struct m0_lnet_fault_attr attr = {
+		.lfa_kind = M0_LNET_FAULT_DROP,
+		.lfa_src = m0_lnet_nid_any,
+		.lfa_dst = m0_lnet_nid_any,
+		.lfa_local = m0_lnet_nid_any,
+		.lfa_all = true,
+		.lfa_max = 1,
+		.lfa_msgs = M0_LNET_FAULT_PUT,
+		.lfa_health = 1u << M0_LND_LOCAL_ERROR,
+	};
+
+	(void)state;
+	sink_post(two);
+	tap_begin(one);
+	assert_int_equal(m0_lnet_engine_fault_add(one->pno_engine, &attr), 0);
+	put_to(one, "10.0.0.2@tcp", 48);
+	pair_run(pair, 10);
+	assert_int_equal(strncmp(seen, "out PUT 48/48 fault rule\n", 25), 0);
+	(void)m0_lnet_engine_fault_del(one->pno_engine, M0_LNET_FAULT_ANY, NULL,
+				       NULL);
+	tap_end(one);
+}
+
 /* A payload that breaks off, or ends when the MD is unlinked, is shown as such; the tap
  * may be gone by then. */
 static void broken_payload_is_shown(void **state)
@@ -217,6 +243,7 @@ int main(void)
 		STORY(arrivals_are_shown_in_order),
 		STORY(reply_is_shown_with_its_header),
 		STORY(drop_is_shown_with_its_reason),
+		STORY(drop_on_leaving_is_shown),
 		STORY(broken_payload_is_shown),
 		STORY(taps_have_a_bound),
 	};
