@@ -373,6 +373,16 @@ class Captures(cli.Case):
             self.assertLess(time.monotonic(), deadline)
         self.assertEqual(one.stop()[0], 0)
 
+    def test_a_node_that_stops_says_so(self):
+        """A router stops for 2 s: that is why nobody may begin a capture."""
+        one = lnet.Node(self, '--net', f'tcp({lnet.address(1)})', '--net',
+                        f'tcp1({lnet.address(2)})', '--accept', 'all', '--port', str(self.port),
+                        '--routing')
+        one.child.send_signal(signal.SIGTERM)
+        one.wait_for('draining')
+        self.assert_refused(one.run('capture', '-w', self.path('late')), 1,
+                            'the node is stopping')
+
     def test_others_may_not(self):
         if os.geteuid() != 0:
             self.skipTest('needs root')

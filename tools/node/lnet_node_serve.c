@@ -159,6 +159,17 @@ void node_jobs_finish(struct lnet_node *node)
 
 /* ------------------------------------------------------------------ the rest */
 
+static bool is_stopping(const struct lnet_node *node)
+{
+	return stop_signal() != 0 || node->lno_drain.ndr_done;
+}
+
+static int refuse_stopping(FILE *err)
+{
+	fputs("colibri: the node is stopping\n", err);
+	return TOOL_FAILED;
+}
+
 static int show(struct lnet_node *node, const struct ctl_request *req,
 		FILE *out, FILE *err)
 {
@@ -168,11 +179,9 @@ static int show(struct lnet_node *node, const struct ctl_request *req,
 
 	/* A change may undo what the stop has begun, as routing does. */
 	if (node->lno_lnet == NULL ||
-	    ((stop_signal() != 0 || node->lno_drain.ndr_done) &&
-	     ctl_verb_right(req->cq_verb) != CTL_RIGHT_LOOK)) {
-		fputs("colibri: the node is stopping\n", err);
-		return TOOL_FAILED;
-	}
+	    (is_stopping(node) &&
+	     ctl_verb_right(req->cq_verb) != CTL_RIGHT_LOOK))
+		return refuse_stopping(err);
 	if (M0_IN(req->cq_verb, (CTL_PROCESS_SHOW, CTL_PROCESS_DRAIN)))
 		return process_serve(node, req, out, err);
 	if (req->cq_verb == CTL_METRICS_SHOW)
@@ -213,10 +222,12 @@ static void capture_start(struct lnet_node *node, struct ctl_client *client,
 	struct answer answer;
 	int           code = TOOL_FAILED;
 
-	if (answer_begin(&answer) && stop_signal() == 0 &&
-	    !node->lno_drain.ndr_done)
-		code = captures_start(&node->lno_captures, node->lno_lnet,
-				      client, req, answer.anw_err_file);
+	if (answer_begin(&answer))
+		code = is_stopping(node)
+			       ? refuse_stopping(answer.anw_err_file)
+			       : captures_start(&node->lno_captures,
+						node->lno_lnet, client, req,
+						answer.anw_err_file);
 	if (code != TOOL_OK) {
 		answer_end(&answer, client, code);
 		return;
