@@ -229,6 +229,25 @@ static void full_queue_counts_what_it_loses(void **state)
 	capture_queue_fini(&queue);
 }
 
+/* A message that the filter does not let in takes no room, and is not lost. */
+static void queue_takes_what_the_filter_lets_in(void **state)
+{
+	struct capture_filter filter;
+
+	(void)state;
+	capture_filter_init(&filter);
+	filter.cpf_in = false;
+	assert_int_equal(capture_queue_init(&queue, &filter), 0);
+	put(10);
+	assert_null(capture_queue_first(&queue));
+	msg.ltv_leaves = true;
+	put(10);
+	assert_non_null(capture_queue_first(&queue));
+	assert_int_equal(queue.cqu_seen_nr, 1);
+	assert_int_equal(queue.cqu_lost_nr, 0);
+	capture_queue_fini(&queue);
+}
+
 /* -- blocks -------------------------------------------------------------------- */
 
 static char          buf[BUF_BYTES];
@@ -322,6 +341,8 @@ int main(void)
 		cmocka_unit_test_setup(filter_takes_what_it_names, setup),
 		cmocka_unit_test_setup(queue_keeps_order_and_bytes, setup),
 		cmocka_unit_test_setup(full_queue_counts_what_it_loses, setup),
+		cmocka_unit_test_setup(queue_takes_what_the_filter_lets_in,
+				       setup),
 		cmocka_unit_test_setup(blocks_are_read_again, setup),
 		cmocka_unit_test_setup(bad_blocks_are_refused, setup),
 		cmocka_unit_test_setup(bad_options_are_not_followed, setup),
