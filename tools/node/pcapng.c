@@ -41,7 +41,9 @@ static const char dissector[] = "m0capture";
 static void raw_put(struct pcapng *png, const void *bytes, size_t nr)
 {
 	M0_PRE(nr <= png->pcn_max - png->pcn_nr);
-	memcpy(png->pcn_buf + png->pcn_nr, bytes, nr);
+	/* The end of options has no value. */
+	if (nr > 0)
+		memcpy(png->pcn_buf + png->pcn_nr, bytes, nr);
 	png->pcn_nr += nr;
 }
 
