@@ -41,6 +41,7 @@ struct m0_easy__call {
 	struct m0_easy      *ecl_easy;
 	struct m0_easy_call *ecl_call;
 	uint64_t             ecl_nr;
+	uint64_t             ecl_attempts_nr;
 	/** In eas_calls, later in eas_ended. */
 	struct m0_list_link ecl_link;
 	struct m0_list_link ecl_wait_link;
@@ -253,6 +254,7 @@ static int body_make(struct m0_easy__call *ecl)
 	struct easy_ask           *ask = ecl->ecl_ask;
 	struct easy_body           body = { .eb_opcode = call->ec_opcode,
 					    .eb_call = ecl->ecl_nr,
+					    .eb_attempt = ecl->ecl_attempts_nr,
 					    .eb_args = call->ec_args,
 					    .eb_data = call->ec_data,
 					    .eb_data_nr = call->ec_data.sl_nr };
@@ -342,6 +344,7 @@ static void attempt(struct m0_easy__call *ecl)
 
 	/* This function, and the request. */
 	ecl->ecl_parts = 2;
+	++ecl->ecl_attempts_nr;
 	ecl->ecl_rc = 0;
 	ecl->ecl_offers = false;
 	m0_rpc_bulk_init(&ecl->ecl_offer);

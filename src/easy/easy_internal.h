@@ -33,9 +33,10 @@ enum {
 struct easy_body {
 	/** Requests only. */
 	uint32_t eb_opcode;
-	/** Each attempt at a call has its number, so that the service ends what it
-	 * offered to the attempt before. */
+	/** By these the service ends what it offered to an earlier attempt at the
+	 * same call, and knows copies of a request and late ones. */
 	uint64_t            eb_call;
+	uint64_t            eb_attempt;
 	struct m0_rpc_slice eb_args;
 	uint64_t            eb_data_nr;
 	/** The data, if there are no descriptors. */

@@ -34,13 +34,20 @@ struct easy_query {
 	struct m0_easy     *eqy_easy;
 	struct m0_uint128   eqy_client;
 	uint64_t            eqy_call;
-	/** Its client has asked again. Under eas_lock. */
+	uint64_t            eqy_attempt;
+	/** A later attempt has come. Under eas_lock. */
 	bool                 eqy_withdrawn;
 	struct m0_easy_reply eqy_reply;
 	/** Bytes of a handler's memory, counted in eas_memory. */
-	m0_bcount_t      eqy_counted_nr;
-	struct m0_rpc_tx eqy_tx;
-	bool             eqy_in_tx;
+	m0_bcount_t eqy_counted_nr;
+	/** Body of its reply, once it is offered, for copies of the request;
+	 * NULL: there was no memory for it. */
+	void       *eqy_body;
+	m0_bcount_t eqy_body_nr;
+	/** Such a reply, if this query is a copy. */
+	struct m0_rpc_item *eqy_again;
+	struct m0_rpc_tx    eqy_tx;
+	bool                eqy_in_tx;
 	/** A copy of the result, from a store without snapshots. */
 	void *eqy_copy;
 };
@@ -154,19 +161,36 @@ static void reply_release(struct m0_easy_reply *reply)
 	reply->ep_free = NULL;
 }
 
+static void *body_encode(const struct easy_body *body, m0_bcount_t *nr)
+{
+	void *bytes;
+
+	*nr = m0_easy__body_size(body);
+	bytes = m0_alloc(*nr);
+	if (bytes != NULL)
+		m0_easy__body_put(bytes, body);
+	return bytes;
+}
+
+/* NULL: no memory. */
+static struct m0_rpc_item *result_of(const void *bytes, m0_bcount_t nr)
+{
+	struct m0_rpc_raw *raw = NULL;
+
+	if (bytes != NULL)
+		raw = m0_rpc_raw_new(&m0_easy__result, bytes, nr);
+	return raw == NULL ? NULL : &raw->rr_item;
+}
+
 /* A result item; NULL: no memory. */
 static struct m0_rpc_item *result_make(const struct easy_body *body)
 {
-	m0_bcount_t        nr = m0_easy__body_size(body);
-	void              *bytes = m0_alloc(nr);
-	struct m0_rpc_raw *raw = NULL;
+	m0_bcount_t         nr;
+	void               *bytes = body_encode(body, &nr);
+	struct m0_rpc_item *result = result_of(bytes, nr);
 
-	if (bytes != NULL) {
-		m0_easy__body_put(bytes, body);
-		raw = m0_rpc_raw_new(&m0_easy__result, bytes, nr);
-	}
 	m0_free(bytes);
-	return raw == NULL ? NULL : &raw->rr_item;
+	return result;
 }
 
 static struct m0_rpc_item *result_inline(struct m0_rpc_slice data)
@@ -313,6 +337,7 @@ static void query_free(struct easy_query *query)
 	memory_free(query->eqy_easy, query->eqy_copy,
 		    query->eqy_reply.ep_data.sl_nr);
 	memory_uncount(query->eqy_easy, query->eqy_counted_nr);
+	m0_free(query->eqy_body);
 	m0_rpc_bulk_fini(&query->eqy_bulk);
 	m0_list_link_fini(&query->eqy_link);
 	m0_free(query);
@@ -379,27 +404,51 @@ static int query_bufs_add(struct easy_query *query, struct easy_body *body)
 }
 
 /*
- * Withdraws what was offered to an earlier attempt at the same call, which the client
- * has given up: its address may have died. Such an offer may last until the network ends
- * a transfer, so their number is bounded, too. Under eas_lock.
+ * Withdraws what was offered to earlier attempts at the same call, which the client has
+ * given up: their address may have died. Under eas_lock.
+ * @return false  this attempt, or a later one, has an offer, which the client may be
+ *                fetching. A copy of this attempt gets the same offer, since the first
+ *                reply may have been lost; the client ignores what a late request gets.
  */
-static bool may_offer(const struct easy_query *query)
+static bool earlier_end(struct easy_query *query)
+{
+	struct easy_query *other;
+	bool               ret = true;
+
+	m0_list_for_each_entry(&query->eqy_easy->eas_offers, other,
+			       struct easy_query, eqy_link) {
+		if (other->eqy_call != query->eqy_call ||
+		    !m0_uint128_eq(&other->eqy_client, &query->eqy_client))
+			continue;
+		if (other->eqy_attempt >= query->eqy_attempt) {
+			ret = false;
+			if (other->eqy_attempt == query->eqy_attempt)
+				query->eqy_again = result_of(
+					other->eqy_body, other->eqy_body_nr);
+		} else if (!other->eqy_withdrawn) {
+			other->eqy_withdrawn = true;
+			m0_rpc_bulk_store_del(&other->eqy_bulk);
+		}
+	}
+	return ret;
+}
+
+/*
+ * A withdrawn offer may last until the network ends a transfer, so their number is
+ * bounded, too. Under eas_lock.
+ */
+static bool may_offer(struct easy_query *query)
 {
 	struct easy_query *other;
 	unsigned           nr = 0;
 	unsigned           withdrawn_nr = 0;
 
-	if (query->eqy_easy->eas_closing)
+	if (query->eqy_easy->eas_closing || !earlier_end(query))
 		return false;
 	m0_list_for_each_entry(&query->eqy_easy->eas_offers, other,
 			       struct easy_query, eqy_link) {
 		if (!m0_uint128_eq(&other->eqy_client, &query->eqy_client))
 			continue;
-		if (!other->eqy_withdrawn &&
-		    other->eqy_call == query->eqy_call) {
-			other->eqy_withdrawn = true;
-			m0_rpc_bulk_store_del(&other->eqy_bulk);
-		}
 		if (other->eqy_withdrawn)
 			++withdrawn_nr;
 		else
@@ -424,8 +473,10 @@ static int offer_store(struct easy_query *query, const struct m0_rpc_item *item,
 					     body->eb_descs);
 	else
 		m0_rpc_bulk_buflist_empty(&query->eqy_bulk);
-	if (rc == 0)
+	if (rc == 0) {
+		query->eqy_body = body_encode(body, &query->eqy_body_nr);
 		m0_list_add_tail(&easy->eas_offers, &query->eqy_link);
+	}
 	m0_mutex_unlock(&easy->eas_lock);
 	if (rc != 0)
 		(void)m0_rpc_bulk_wait(&query->eqy_bulk);
@@ -469,7 +520,10 @@ static bool query_answer(struct easy_query *query, struct m0_rpc_item *item)
 	if (!offered)
 		body.eb_descs_nr = 0;
 	m0_easy__descs_free(&body);
-	if (rc == 0)
+	/* After an offer the query may be gone. */
+	if (!offered && query->eqy_again != NULL)
+		result = query->eqy_again;
+	if (result != NULL)
 		m0_rpc_reply_post(item, result);
 	else
 		m0_rpc_reply_rc(item, rc);
@@ -491,6 +545,7 @@ static int query_run(struct easy_query *query, struct m0_rpc_item *item)
 		return -EPROTO;
 	}
 	query->eqy_call = body.eb_call;
+	query->eqy_attempt = body.eb_attempt;
 	rc = m0_rpc_snapshot_begin(easy->eas_store, &query->eqy_tx);
 	if (rc != 0)
 		return rc == -EAGAIN || rc == -ENOMEM ? -ENOBUFS : rc;

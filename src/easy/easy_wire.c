@@ -7,7 +7,8 @@
  *     6  descriptors, 2
  *     8  bytes of data, 8
  *    16  number of the call among those of its client, 8; 0 in a result
- *    24  arguments, padded to 8; then the data, or the descriptors
+ *    24  number of the attempt at the call, from 1, 8; 0 in a result
+ *    32  arguments, padded to 8; then the data, or the descriptors
  *        (m0_rpc_bulk_desc_put)
  */
 #include <endian.h>
@@ -15,7 +16,7 @@
 #include "easy/easy_internal.h"
 
 enum {
-	HEAD = 24,
+	HEAD = 32,
 	PAD = 8
 };
 
@@ -50,6 +51,7 @@ void m0_easy__body_put(void *bytes, const struct easy_body *body)
 	uint16_t descs_nr = htole16((uint16_t)body->eb_descs_nr);
 	uint64_t data_nr = htole64(body->eb_data_nr);
 	uint64_t call = htole64(body->eb_call);
+	uint64_t attempt = htole64(body->eb_attempt);
 	uint32_t i;
 
 	memset(at, 0, HEAD + padded(body->eb_args.sl_nr));
@@ -58,6 +60,7 @@ void m0_easy__body_put(void *bytes, const struct easy_body *body)
 	memcpy(at + 6, &descs_nr, 2);
 	memcpy(at + 8, &data_nr, 8);
 	memcpy(at + 16, &call, 8);
+	memcpy(at + 24, &attempt, 8);
 	copy(at + HEAD, body->eb_args);
 	at += HEAD + padded(body->eb_args.sl_nr);
 	if (body->eb_descs_nr == 0)
@@ -105,6 +108,7 @@ int m0_easy__body_get(struct easy_body *ret, const void *bytes, m0_bcount_t nr)
 	uint16_t       descs_nr;
 	uint64_t       data_nr;
 	uint64_t       call;
+	uint64_t       attempt;
 	int            rc;
 
 	if (nr < HEAD)
@@ -114,11 +118,13 @@ int m0_easy__body_get(struct easy_body *ret, const void *bytes, m0_bcount_t nr)
 	memcpy(&descs_nr, at + 6, 2);
 	memcpy(&data_nr, at + 8, 8);
 	memcpy(&call, at + 16, 8);
+	memcpy(&attempt, at + 24, 8);
 	ret->eb_opcode = le32toh(opcode);
 	ret->eb_args = (struct m0_rpc_slice){ at + HEAD, le16toh(args_nr) };
 	ret->eb_descs_nr = le16toh(descs_nr);
 	ret->eb_data_nr = le64toh(data_nr);
 	ret->eb_call = le64toh(call);
+	ret->eb_attempt = le64toh(attempt);
 	at += HEAD;
 	nr -= HEAD;
 	if (ret->eb_args.sl_nr > M0_EASY_ARGS_MAX ||

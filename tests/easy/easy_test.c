@@ -530,12 +530,12 @@ static void first_addr(char ret[M0_RPC_ADDR_MAX], const struct m0_easy *easy)
 /* To RPC machines that are no service, too, among them that of a client. */
 static void strangers_get_errors(void **state)
 {
-	static const uint8_t body[24] = { OP_GET };
-	static const uint8_t lies[24] = { OP_GET, 0, 0, 0, 0, 0, 9, 0, 100 };
+	static const uint8_t body[32] = { OP_GET };
+	static const uint8_t lies[32] = { OP_GET, 0, 0, 0, 0, 0, 9, 0, 100 };
 	/* Opcode 99, one descriptor of 100 bytes. */
-	static const uint8_t  desc[48] = { 99,  0,          0,        0,
+	static const uint8_t  desc[56] = { 99,  0,          0,        0,
 					   0,   0,          1,        0,
-					   100, [24] = 100, [32] = 4, [40] = 1 };
+					   100, [32] = 100, [40] = 4, [48] = 1 };
 	struct m0_rpc_machine plain;
 	char                  addr[M0_RPC_ADDR_MAX];
 	char                  client_addr[M0_RPC_ADDR_MAX];
@@ -545,24 +545,24 @@ static void strangers_get_errors(void **state)
 	first_addr(client_addr, client);
 	assert_int_equal(raw_ask(client, addr, OP_QUERY_TYPE, body, 3),
 			 -EPROTO);
-	assert_int_equal(raw_ask(client, addr, OP_QUERY_TYPE, lies, 24),
+	assert_int_equal(raw_ask(client, addr, OP_QUERY_TYPE, lies, 32),
 			 -EPROTO);
-	assert_int_equal(raw_ask(client, addr, OP_UPDATE_TYPE, lies, 24),
+	assert_int_equal(raw_ask(client, addr, OP_UPDATE_TYPE, lies, 32),
 			 -EPROTO);
-	assert_int_equal(raw_ask(client, addr, OP_QUERY_TYPE, desc, 48),
+	assert_int_equal(raw_ask(client, addr, OP_QUERY_TYPE, desc, 56),
 			 -ENOSYS);
-	assert_int_equal(raw_ask(client, addr, OP_UPDATE_TYPE, desc, 48),
+	assert_int_equal(raw_ask(client, addr, OP_UPDATE_TYPE, desc, 56),
 			 -ENOSYS);
-	assert_int_equal(raw_ask(service, client_addr, OP_QUERY_TYPE, body, 24),
+	assert_int_equal(raw_ask(service, client_addr, OP_QUERY_TYPE, body, 32),
 			 -ENOSYS);
 	assert_int_equal(m0_rpc_machine_init(
 				 &plain, m0_easy_machine(service)->rm_dom, NULL,
 				 NULL, NULL, M0_BUFFER_ANY_COLOUR, 0, 0),
 			 0);
 	snprintf(addr, sizeof addr, "%s", m0_rpc_machine_addr(&plain));
-	assert_int_equal(raw_ask(client, addr, OP_QUERY_TYPE, body, 24),
+	assert_int_equal(raw_ask(client, addr, OP_QUERY_TYPE, body, 32),
 			 -EOPNOTSUPP);
-	assert_int_equal(raw_ask(client, addr, OP_UPDATE_TYPE, body, 24),
+	assert_int_equal(raw_ask(client, addr, OP_UPDATE_TYPE, body, 32),
 			 -EOPNOTSUPP);
 	m0_rpc_machine_fini(&plain);
 }
