@@ -530,6 +530,20 @@ static bool query_answer(struct easy_query *query, struct m0_rpc_item *item)
 	return offered;
 }
 
+/* Before the query takes memory or a snapshot, which earlier attempts may hold. */
+static int query_begin(struct easy_query *query)
+{
+	struct m0_easy *easy = query->eqy_easy;
+	int             rc;
+
+	m0_mutex_lock(&easy->eas_lock);
+	rc = earlier_end(query) ? 0 : -ENOBUFS;
+	m0_mutex_unlock(&easy->eas_lock);
+	if (rc == 0)
+		rc = m0_rpc_snapshot_begin(easy->eas_store, &query->eqy_tx);
+	return rc == -EAGAIN || rc == -ENOMEM ? -ENOBUFS : rc;
+}
+
 static int query_run(struct easy_query *query, struct m0_rpc_item *item)
 {
 	struct m0_easy          *easy = query->eqy_easy;
@@ -546,9 +560,9 @@ static int query_run(struct easy_query *query, struct m0_rpc_item *item)
 	}
 	query->eqy_call = body.eb_call;
 	query->eqy_attempt = body.eb_attempt;
-	rc = m0_rpc_snapshot_begin(easy->eas_store, &query->eqy_tx);
+	rc = query_begin(query);
 	if (rc != 0)
-		return rc == -EAGAIN || rc == -ENOMEM ? -ENOBUFS : rc;
+		return rc;
 	query->eqy_in_tx = true;
 	return handle(easy, op, &body, item, &query->eqy_tx, &query->eqy_reply);
 }
@@ -571,7 +585,9 @@ void m0_easy__query_deliver(struct m0_rpc_machine *machine,
 	query->eqy_easy = easy;
 	query->eqy_client = m0_rpc_request_client(item);
 	rc = query_run(query, item);
-	if (rc != 0)
+	if (query->eqy_again != NULL)
+		m0_rpc_reply_post(item, query->eqy_again);
+	else if (rc != 0)
 		m0_rpc_reply_rc(item, rc);
 	else if (query_answer(query, item))
 		return;

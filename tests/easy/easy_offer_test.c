@@ -152,8 +152,8 @@ static void ended_wait(int nr)
 {
 	int i;
 
-	for (i = 0; i < 500 && __atomic_load_n(&ended_nr, __ATOMIC_RELAXED) < nr;
-	     ++i)
+	for (i = 0;
+	     i < 500 && __atomic_load_n(&ended_nr, __ATOMIC_RELAXED) < nr; ++i)
 		pause_ms(10);
 	assert_int_equal(__atomic_load_n(&ended_nr, __ATOMIC_RELAXED), nr);
 }
@@ -197,9 +197,34 @@ static void late_request_leaves_the_offer(void **state)
 	down();
 }
 
+/* The offer of the attempt before has all memory: a later attempt ends it, and has the
+ * memory. A copy of the request needs none. */
+static void earlier_offer_gives_its_memory(void **state)
+{
+	struct m0_rpc_raw *reply;
+	struct m0_rpc_raw *copy;
+	int                i;
+	int                rc;
+
+	(void)state;
+	up(BYTES + BYTES / 2);
+	assert_int_equal(ask(1, 1, NULL), 0);
+	for (i = 2, rc = -ENOBUFS; i < 500 && rc == -ENOBUFS; ++i) {
+		rc = ask(1, (uint64_t)i, &reply);
+		pause_ms(2);
+	}
+	assert_int_equal(rc, 0);
+	assert_int_equal(ask(1, (uint64_t)i - 1, &copy), 0);
+	m0_rpc_item_put(&copy->rr_item);
+	fetch(reply, asked_nr);
+	ended_wait(asked_nr);
+	down();
+}
+
 static const struct CMUnitTest cases[] = {
 	cmocka_unit_test(copy_has_the_same_offer),
 	cmocka_unit_test(late_request_leaves_the_offer),
+	cmocka_unit_test(earlier_offer_gives_its_memory),
 };
 
 int main(int argc, char **argv)
