@@ -3,9 +3,9 @@
  * HTTP for scrapers, by libmicrohttpd; the one file that sees it. It has no thread: the
  * loop of the node polls the library's descriptor.
  *
- * Whatever a client does, it costs a connection for a bounded time, and a snapshot that
- * others may share: connections are few, each ends after CONNECTION_TIME, and snapshots
- * are taken, and the node's thread is asked how it is, at most every FRESH_TIME.
+ * The cost of clients is bounded. The number of connections is, and each ends after
+ * CONNECTION_TIME. Requests within FRESH_TIME share a snapshot of the counters and an
+ * answer of the node's thread on its health.
  */
 #include <arpa/inet.h>
 #include <microhttpd.h>
