@@ -243,7 +243,11 @@ static bool is_open(const struct m0_serve *srv)
 	       srv->srv_why.shy_field == NULL;
 }
 
-/* May the owner of the target know where the other process has its bytes, and read them? */
+/*
+ * May the owner of the target know where the other process has its bytes, and read them? A
+ * process of root may not read from one of another user: that one may have become a program
+ * with more rights by exec, and only root could read it then.
+ */
 static bool may_read(const struct m0_serve *to, const struct m0_serve *from)
 {
 	const struct m0_shared_host *host = to->srv_side.shs_host;
@@ -252,7 +256,7 @@ static bool may_read(const struct m0_serve *to, const struct m0_serve *from)
 
 	return host->shh_creds(to->srv_side.shs_host_arg, &reader) == 0 &&
 	       host->shh_creds(from->srv_side.shs_host_arg, &owner) == 0 &&
-	       (reader.scr_uid == owner.scr_uid || reader.scr_uid == 0);
+	       reader.scr_uid == owner.scr_uid;
 }
 
 /* One bit stands for several processes: a copy that would succeed may not be asked for. */

@@ -12,6 +12,7 @@
 #include "m0/lnet_info.h"
 #include "m0/lnet_run.h"
 
+#include "attach/server_internal.h"
 #include "attach_fix.h"
 
 enum {
@@ -256,6 +257,40 @@ static void either_end_can_refuse(void **state)
 	message_is_there('f');
 	assert_int_equal(lo_info().ldi_offer_bytes - base.ldi_offer_bytes, 0);
 	assert_int_equal(lo_info().ldi_copied_bytes, 2 * BYTES);
+	both_detach();
+}
+
+/* The server takes the processes for those of two users. */
+static void users_set(uint32_t uid_to, uint32_t uid_from)
+{
+	m0_mutex_lock(&fix.fx_server.asv_lock);
+	assert_int_equal(fix.fx_server.asv_procs_nr, 2);
+	fix.fx_server.asv_procs[0]->apr_creds.scr_uid = uid_to;
+	fix.fx_server.asv_procs[1]->apr_creds.scr_uid = uid_from;
+	m0_mutex_unlock(&fix.fx_server.asv_lock);
+}
+
+/* Not even root reads from a process of another user. */
+static void users_do_not_copy_from_others(void **state)
+{
+	static const uint32_t users[][2] = { { 0, 77 }, { 77, 0 }, { 77, 78 } };
+	struct m0_shared_report rep;
+	unsigned                i;
+
+	(void)state;
+	both_attach();
+	for (i = 0; i < ARRAY_SIZE(users); ++i) {
+		users_set(users[i][0], users[i][1]);
+		message_begin((char)('a' + i));
+		message_is_there((char)('a' + i));
+	}
+	assert_int_equal(lo_info().ldi_copied_bytes, 3 * BYTES);
+	users_set(77, 77);
+	message_begin('d');
+	rep = report(&to, M0_SHARED_COPY);
+	memset(to.fp_region, 'd', BYTES);
+	done_put(&rep, 0);
+	message_is_there('d');
 	both_detach();
 }
 
@@ -633,6 +668,7 @@ int main(void)
 		CASE(failed_copy_is_made_by_the_daemon),
 		CASE(short_messages_are_copied_by_the_daemon),
 		CASE(either_end_can_refuse),
+		CASE(users_do_not_copy_from_others),
 		CASE(answer_that_is_not_due_ends_the_process),
 		CASE(death_ends_the_message),
 		CASE(unlink_waits_for_the_answer),
