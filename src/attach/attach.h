@@ -23,6 +23,8 @@ struct m0_attach {
 	uint32_t att_right;
 	/** The server's credentials. */
 	struct m0_shared_creds att_creds;
+	/** Number of this process for the server; 0: it has none there. */
+	uint32_t att_pid;
 	/** The server is a device of the kernel, in place of a daemon's socket. */
 	bool att_is_device;
 	int  att_sock;
@@ -133,7 +135,8 @@ int m0_attach__device_map(struct m0_attach *att, uint64_t bytes, void **ret,
 
 /**
  * May this process copy for the daemon? Only for one that can do no more than the process
- * itself, or is root's: it names the memory that is read.
+ * itself, or is root's: it names the memory that is read. And only if numbers of processes mean
+ * the same to both.
  */
 bool m0_attach_may_copy(const struct m0_attach *att);
 /**

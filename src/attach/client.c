@@ -312,6 +312,7 @@ static int area_join(struct m0_attach               *att,
 	att->att_area_bytes = welcome->awl_area_bytes;
 	att->att_bytes_max = welcome->awl_bytes_max;
 	att->att_right = welcome->awl_right;
+	att->att_pid = welcome->awl_pid;
 	/* A child would be a second producer. */
 	(void)madvise(att->att_area, att->att_area_bytes, MADV_DONTFORK);
 	rc = m0_shared_join(&att->att_side, att->att_area, att->att_area_bytes,
@@ -429,6 +430,7 @@ void m0_attach_swap(struct m0_attach *att, struct m0_attach *next)
 	att->att_bytes_max = next->att_bytes_max;
 	att->att_right = next->att_right;
 	att->att_creds = next->att_creds;
+	att->att_pid = next->att_pid;
 	att->att_sock = next->att_sock;
 	att->att_server_bell = next->att_server_bell;
 	att->att_bell = next->att_bell;

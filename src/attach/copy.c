@@ -11,13 +11,15 @@
 /*
  * The daemon names a process and addresses of it, which this process may be able to read
  * though the daemon is not. A socket that the first process of the system has made, a service
- * manager, does not say who serves it.
+ * manager, does not say who serves it; nor does a
+ * user that this process's user namespace does not map, since all of them have one number.
  */
 bool m0_attach_may_copy(const struct m0_attach *att)
 {
 	const struct m0_shared_creds *creds = &att->att_creds;
 
-	return creds->scr_pid > 1 &&
+	return creds->scr_pid > 1 && att->att_pid == (uint32_t)getpid() &&
+	       creds->scr_uid != m0_attach__unmapped_uid() &&
 	       (creds->scr_uid == 0 || creds->scr_uid == geteuid());
 }
 

@@ -33,7 +33,7 @@ static bool maps_all(const char *path)
 }
 
 /*
- * The number that the kernel puts in place of one that the daemon's user namespace has no
+ * The number that the kernel puts in place of one that the user namespace of this process has no
  * number for, by default 65534. It is the number of "nobody", too, if that is mapped.
  */
 static uint32_t unmapped(const char *map, const char *overflow)
@@ -51,6 +51,11 @@ static uint32_t unmapped(const char *map, const char *overflow)
 	return nr;
 }
 
+uint32_t m0_attach__unmapped_uid(void)
+{
+	return unmapped("/proc/self/uid_map", "/proc/sys/kernel/overflowuid");
+}
+
 void m0_attach_policy_default(struct m0_attach_policy *policy)
 {
 	*policy = (struct m0_attach_policy){
@@ -62,8 +67,7 @@ void m0_attach_policy_default(struct m0_attach_policy *policy)
 		.apo_uids = { 0, geteuid() },
 		.apo_mode = 0600,
 		.apo_group = (uint32_t)-1,
-		.apo_unmapped_uid = unmapped("/proc/self/uid_map",
-					     "/proc/sys/kernel/overflowuid"),
+		.apo_unmapped_uid = m0_attach__unmapped_uid(),
 		.apo_unmapped_gid = unmapped("/proc/self/gid_map",
 					     "/proc/sys/kernel/overflowgid"),
 		.apo_listen_fd = -1,

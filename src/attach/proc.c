@@ -211,6 +211,7 @@ static int welcome_send(struct m0_attach__proc    *proc,
 	welcome.awl_area_bytes = proc->apr_area_bytes;
 	welcome.awl_bytes_max = cfg->svg_bytes_max;
 	welcome.awl_right = (uint32_t)cfg->svg_right;
+	welcome.awl_pid = proc->apr_creds.scr_pid;
 	return m0_attach__send(proc->apr_sock.lof_fd, &welcome.awl_head, fds,
 			       ARRAY_SIZE(fds), MSG_DONTWAIT);
 }

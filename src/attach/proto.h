@@ -49,4 +49,7 @@ void m0_attach__drop(struct m0_attach_in *in);
  */
 int m0_attach__check(const struct m0_attach_in *in,
 		     char                       why[M0_ATTACH_WHY_BYTES]);
+/** The number of users that the user namespace of this process does not map. */
+uint32_t m0_attach__unmapped_uid(void);
+
 #endif /* M0_SRC_ATTACH_PROTO_H */

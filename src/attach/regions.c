@@ -64,7 +64,10 @@ bool m0_attach__region_home(struct m0_serve *srv, uint32_t nr,
 {
 	struct m0_attach__proc *proc = srv->srv_owner;
 
+	/* Several users may have the number of those that are not mapped. */
 	if (proc->apr_creds.scr_pid == 0 ||
+	    proc->apr_creds.scr_uid ==
+		    proc->apr_server->asv_policy.apo_unmapped_uid ||
 	    !m0_serve_maps_home(&proc->apr_maps, nr, ret))
 		return false;
 	ret->vhm_pid = proc->apr_creds.scr_pid;

@@ -69,7 +69,9 @@ struct m0_attach_welcome {
 	uint64_t awl_bytes_max;
 	/** enum m0_shared_right: most that its control requests may need. */
 	uint32_t awl_right;
-	uint8_t  awl_reserved[44];
+	/** The client's number as the server sees it; 0: it sees none. */
+	uint32_t awl_pid;
+	uint8_t  awl_reserved[40];
 };
 
 struct m0_attach_region {

@@ -3,6 +3,7 @@
  * Payloads between two processes of a daemon: the one that owns the target copies, as long as
  * it can and does. Processes by hand keep the rules, break them, or die.
  */
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/uio.h>
@@ -436,7 +437,8 @@ static void foreign_addresses_are_refused(void **state)
 static void daemons_are_trusted_by_their_user(void **state)
 {
 	struct m0_attach att = { .att_creds = { .scr_pid = 77,
-						.scr_uid = geteuid() } };
+						.scr_uid = geteuid() },
+				 .att_pid = (uint32_t)getpid() };
 
 	(void)state;
 	assert_true(m0_attach_may_copy(&att));
@@ -447,6 +449,36 @@ static void daemons_are_trusted_by_their_user(void **state)
 	att.att_creds.scr_uid = geteuid();
 	att.att_creds.scr_pid = 1;
 	assert_false(m0_attach_may_copy(&att));
+	att.att_creds.scr_pid = 77;
+	att.att_pid = 0;
+	assert_false(m0_attach_may_copy(&att));
+	att.att_pid = (uint32_t)getpid() + 1;
+	assert_false(m0_attach_may_copy(&att));
+}
+
+/* All users that a namespace does not map have one number, this one among them. */
+static void unmapped_users_are_not_trusted(void **state)
+{
+	int   status;
+	pid_t pid = fork();
+
+	(void)state;
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		struct m0_attach att = { .att_creds = { .scr_pid = 77 },
+					 .att_pid = (uint32_t)getpid() };
+
+		if (unshare(CLONE_NEWUSER) != 0)
+			_exit(2);
+		att.att_creds.scr_uid = geteuid();
+		_exit(m0_attach_may_copy(&att));
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	/* Some containers forbid it. */
+	if (WEXITSTATUS(status) == 2)
+		skip();
+	assert_int_equal(WEXITSTATUS(status), 0);
 }
 
 /* ---------------------------------------------------------------- fronts -- */
@@ -675,6 +707,7 @@ int main(void)
 		CASE(copies_are_bounded),
 		CASE(foreign_addresses_are_refused),
 		CASE(daemons_are_trusted_by_their_user),
+		CASE(unmapped_users_are_not_trusted),
 		CASE(applications_copy),
 		CASE(killed_sender_leaves_nothing),
 	};
