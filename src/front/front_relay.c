@@ -15,7 +15,15 @@ uint32_t m0_front_nids_version(const struct m0_lnet *lnet)
 void m0_front_copier_set(struct m0_lnet *lnet, struct m0_copier *copier)
 {
 	M0_PRE(m0_front__is_inside(lnet));
-	lnet->fro_node->nod_copier = copier;
+	if (lnet->fro_node->nod_copier == NULL)
+		lnet->fro_node->nod_copier = copier;
+}
+
+void m0_front_copier_clear(struct m0_lnet *lnet, const struct m0_copier *copier)
+{
+	M0_PRE(m0_front__is_inside(lnet));
+	if (lnet->fro_node->nod_copier == copier)
+		lnet->fro_node->nod_copier = NULL;
 }
 
 void m0_front_copied(struct m0_lnet *lnet)

@@ -52,9 +52,12 @@ int m0_front_relay_probe(struct m0_lnet *lnet, struct m0_front_relay *relay,
 bool m0_front_relay_cancel(struct m0_lnet *lnet, struct m0_front_relay *relay);
 /** Number of changes of the NIDs of the node that the front knows of. */
 uint32_t m0_front_nids_version(const struct m0_lnet *lnet);
-/** Sets who copies payloads between processes that are attached, or NULL. On the node's
+/** The node's copier of payloads is this one, unless it has one already. On the node's
  * thread. */
 void m0_front_copier_set(struct m0_lnet *lnet, struct m0_copier *copier);
+/** The node asks this copier no more, if it is the node's. On the node's thread. */
+void m0_front_copier_clear(struct m0_lnet         *lnet,
+			   const struct m0_copier *copier);
 /** A copy has ended: the node looks at its drivers once more. On the node's thread. */
 void m0_front_copied(struct m0_lnet *lnet);
 /**

@@ -362,13 +362,13 @@ void m0_serve__copies_begin(struct m0_serve *srv)
 	if (all == NULL || srv->srv_serial != 0)
 		return;
 	srv->srv_serial = ++all->vcs_serial;
-	if (all->vcs_users_nr++ > 0)
-		return;
-	all->vcs_copier = (struct m0_copier){
-		.cpr_bytes_min = COPY_BYTES_MIN,
-		.cpr_begin = copy_begin,
-		.cpr_cancel = copy_cancel,
-	};
+	if (all->vcs_users_nr++ == 0)
+		all->vcs_copier = (struct m0_copier){
+			.cpr_bytes_min = COPY_BYTES_MIN,
+			.cpr_begin = copy_begin,
+			.cpr_cancel = copy_cancel,
+		};
+	/* Another daemon on the same node may have ended. */
 	m0_front_copier_set(srv->srv_lnet, &all->vcs_copier);
 }
 
@@ -403,7 +403,7 @@ void m0_serve__copies_end(struct m0_serve *srv)
 	}
 	M0_PRE(all->vcs_users_nr > 0);
 	if (--all->vcs_users_nr == 0)
-		m0_front_copier_set(srv->srv_lnet, NULL);
+		m0_front_copier_clear(srv->srv_lnet, &all->vcs_copier);
 }
 
 void m0_serve_copies_fini(struct m0_serve_copies *all)

@@ -283,6 +283,7 @@ static bool tx_away(struct lo *lo)
 	if (copy == 0)
 		return false;
 	tx->ltx_word[1] = copy;
+	tx->ltx_priv[1] = copier;
 	/* The engine keeps the memory until the copy has ended. */
 	rx->lr_offered = true;
 	m0_list_add_tail(&lo->lob_away, &tx->ltx_link);
@@ -316,12 +317,13 @@ static void away_end(struct lo *lo, struct m0_lnd_tx *tx)
 }
 
 /* The time of the copy is over. */
-static void away_abandon(struct lo *lo, struct m0_lnd_tx *tx)
+static void away_abandon(struct m0_lnd_tx *tx)
 {
-	bool cut = (tx->ltx_word[0] & TX_CUT) != 0;
+	bool              cut = (tx->ltx_word[0] & TX_CUT) != 0;
+	struct m0_copier *copier = tx->ltx_priv[1];
 
-	M0_PRE((tx->ltx_word[0] & TX_COPIED) == 0 && *lo->lob_copier != NULL);
-	(*lo->lob_copier)->cpr_cancel(*lo->lob_copier, tx->ltx_word[1]);
+	M0_PRE((tx->ltx_word[0] & TX_COPIED) == 0);
+	copier->cpr_cancel(copier, tx->ltx_word[1]);
 	m0_list_del(&tx->ltx_link);
 	tx->ltx_rx.lr_offered = false;
 	tx_finish(tx, cut ? -ECANCELED : -ETIMEDOUT,
@@ -376,7 +378,7 @@ static void away_step(struct lo *lo, struct lo_step *step)
 		if ((tx->ltx_word[0] & TX_COPIED) != 0)
 			away_end(lo, tx);
 		else if (tx->ltx_deadline <= step->los_now)
-			away_abandon(lo, tx);
+			away_abandon(tx);
 		else {
 			step->los_next =
 				min64u(step->los_next, tx->ltx_deadline);

@@ -364,6 +364,52 @@ static void death_ends_the_message(void **state)
 	fix_all_gone();
 }
 
+/* One that comes and goes on the same node, with a process of its own. */
+static void second_daemon_comes_and_goes(void)
+{
+	static struct m0_attach_server second;
+	static struct fix_proc         other;
+	char                           path[sizeof fix.fx_path];
+	char                           name[sizeof fix.fx_path + 8];
+
+	(void)snprintf(path, sizeof path, "%s", fix.fx_path);
+	(void)snprintf(fix.fx_path, sizeof fix.fx_path, "%s/two", fix.fx_dir);
+	M0_SET0(&second);
+	if (m0_attach_server_start(&second, fix.fx_lnet, &fix.fx_policy,
+				   fix.fx_path, fix.fx_why) != 0)
+		fail_msg("%s", fix.fx_why);
+	attach(&other);
+	fix_detach(&other);
+	assert_int_equal(m0_attach_server_stop(&second, fix_soon()), 0);
+	m0_attach_server_fini(&second);
+	(void)snprintf(name, sizeof name, "%s.lock", fix.fx_path);
+	(void)unlink(name);
+	(void)snprintf(fix.fx_path, sizeof fix.fx_path, "%s", path);
+}
+
+/* Copies of one daemon go on, and can be given up, while another one is there. */
+static void daemons_of_one_node_copy(void **state)
+{
+	struct m0_shared_report rep;
+
+	(void)state;
+	both_attach();
+	message_begin('k');
+	(void)report(&to, M0_SHARED_COPY);
+	second_daemon_comes_and_goes();
+	fix_detach(&from);
+	rep = report(&to, M0_SHARED_EV_INCOMING);
+	assert_true(rep.shp_event.rev_status < 0);
+	(void)report(&to, M0_SHARED_ME_GONE);
+	attach(&from);
+	message_begin('l');
+	rep = report(&to, M0_SHARED_COPY);
+	memset(to.fp_region, 'l', BYTES);
+	done_put(&rep, 0);
+	message_is_there('l');
+	both_detach();
+}
+
 /* The process gives up its MD while it is asked for a copy. */
 static void unlink_waits_for_the_answer(void **state)
 {
@@ -703,6 +749,7 @@ int main(void)
 		CASE(users_do_not_copy_from_others),
 		CASE(answer_that_is_not_due_ends_the_process),
 		CASE(death_ends_the_message),
+		CASE(daemons_of_one_node_copy),
 		CASE(unlink_waits_for_the_answer),
 		CASE(copies_are_bounded),
 		CASE(foreign_addresses_are_refused),
