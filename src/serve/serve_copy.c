@@ -345,7 +345,7 @@ int m0_serve__copy_done(struct m0_serve *srv)
 	if (req->srq_number == 0)
 		__atomic_store_n(&srv->srv_copied_nr, srv->srv_copied_nr + 1,
 				 __ATOMIC_RELAXED);
-	else
+	else if (req->srq_number == EPERM || req->srq_number == ENOSYS)
 		srv->srv_unreadable |= copy->vcy_from_bit;
 	if (state == M0_SERVE_COPY_AWAY) {
 		copy->vcy_job.cjo_done(copy->vcy_job.cjo_user,
