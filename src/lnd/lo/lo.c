@@ -5,8 +5,8 @@
  * engine cannot place now waits in lob_stalled and is asked about again in each
  * step, so that the messages behind it (answers among them) pass it.
  *
- * A payload that the node's copier takes waits in lob_away, and others pass it. If the copier
- * fails, the message waits in lob_back for its turn to be copied here.
+ * A payload that the node's copier takes waits in lob_away, and others pass it. It is in
+ * lob_copied when the copier has ended, until the next step. If the copier has failed, the message waits in lob_back for its turn to be copied here.
  */
 #include "lnd/lo/lo.h"
 
@@ -17,7 +17,11 @@ enum {
 	STEP_BYTES_MAX = 1 << 20,
 	/** Time for which a copy that is not wanted any more is waited for, since it may be
 	 * under way. */
-	LEAVE_NS = 500 * 1000 * 1000
+	LEAVE_NS = 450 * 1000 * 1000,
+	/** Messages that the copier has, of which a step looks at these and no more. The
+	 * receiver does not say that it wants one no more, so all are looked at after a while. */
+	STEP_AWAY_MAX = 16,
+	LOOK_NS = 50 * 1000 * 1000
 };
 
 /** Flags in ltx_word[0]. */
@@ -40,7 +44,13 @@ struct lo {
 	struct m0_copier *const *lob_copier;
 	/** Begun messages that the copier has, and those that are to be copied here. */
 	struct m0_list lob_away;
+	struct m0_list lob_copied;
 	struct m0_list lob_back;
+	unsigned       lob_away_nr;
+	/** A message, or an interface, was cut since all of lob_away was looked at. */
+	bool lob_cut;
+	/** When to look at all of it, at the latest. */
+	m0_time_t lob_away_at;
 	/** Messages that have not ended. */
 	unsigned       lob_txs_nr;
 	struct m0_list lob_nis;
@@ -113,6 +123,7 @@ static void lo_ni_stop(struct m0_lnd_ni *ni)
 	M0_PRE(!li->loi_stopping);
 	ni->ldn_up = false;
 	li->loi_stopping = true;
+	lo->lob_cut = true;
 	++lo->lob_stopping_nr;
 }
 
@@ -147,7 +158,7 @@ static void lo_xmit(struct m0_lnd_ni *ni, struct m0_lnd_tx *tx)
 
 static void lo_tx_cancel(struct m0_lnd_ni *ni, struct m0_lnd_tx *tx)
 {
-	(void)ni;
+	lo_of(ni->ldn_lnd)->lob_cut = true;
 	tx->ltx_word[0] |= TX_CANCELLED;
 }
 
@@ -251,14 +262,26 @@ static void tx_finish(struct m0_lnd_tx *tx, int status,
 static void tx_copied(void *user, int status)
 {
 	struct m0_lnd_tx *tx = user;
+	struct lo        *lo = lo_of(ni_of(tx)->ldn_lnd);
 
 	M0_PRE(status <= 0 && (tx->ltx_word[0] & TX_COPIED) == 0);
 	tx->ltx_word[0] |= TX_COPIED;
 	tx->ltx_word[1] = (uint64_t)-status;
+	--lo->lob_away_nr;
+	m0_list_move_tail(&lo->lob_copied, &tx->ltx_link);
+}
+
+/* All of lob_away is looked at by then, and before the receiver of one waits for too long. */
+static void away_until(struct lo *lo, m0_time_t now, m0_time_t deadline)
+{
+	lo->lob_away_at = min64u(lo->lob_away_at, deadline);
+	if (lo->lob_away_nr > STEP_AWAY_MAX)
+		lo->lob_away_at =
+			min64u(lo->lob_away_at, m0_time_add(now, LOOK_NS));
 }
 
 /* Gives the payload of the current message to the copier. @return false: it does not take it. */
-static bool tx_away(struct lo *lo)
+static bool tx_away(struct lo *lo, m0_time_t now)
 {
 	struct m0_lnd_tx    *tx = lo->lob_tx;
 	struct m0_lnd_rx    *rx = &tx->ltx_rx;
@@ -287,6 +310,8 @@ static bool tx_away(struct lo *lo)
 	/* The engine keeps the memory until the copy has ended. */
 	rx->lr_offered = true;
 	m0_list_add_tail(&lo->lob_away, &tx->ltx_link);
+	++lo->lob_away_nr;
+	away_until(lo, now, tx->ltx_deadline);
 	lo->lob_tx = NULL;
 	return true;
 }
@@ -317,13 +342,14 @@ static void away_end(struct lo *lo, struct m0_lnd_tx *tx)
 }
 
 /* The time of the copy is over. */
-static void away_abandon(struct m0_lnd_tx *tx)
+static void away_abandon(struct lo *lo, struct m0_lnd_tx *tx)
 {
 	bool              cut = (tx->ltx_word[0] & TX_CUT) != 0;
 	struct m0_copier *copier = tx->ltx_priv[1];
 
 	M0_PRE((tx->ltx_word[0] & TX_COPIED) == 0);
 	copier->cpr_cancel(copier, tx->ltx_word[1]);
+	--lo->lob_away_nr;
 	m0_list_del(&tx->ltx_link);
 	tx->ltx_rx.lr_offered = false;
 	tx_finish(tx, cut ? -ECANCELED : -ETIMEDOUT,
@@ -361,31 +387,50 @@ static bool current_step(struct lo *lo, struct lo_step *step)
 	return true;
 }
 
-/* Looks after messages that the copier has. */
-static void away_step(struct lo *lo, struct lo_step *step)
+/* Looks after the first so many of the messages that the copier has. */
+static void away_look(struct lo *lo, unsigned max, struct lo_step *step)
 {
 	struct m0_lnd_tx *tx;
 	struct m0_lnd_tx *next;
+	unsigned          nr = 0;
 
 	m0_list_for_each_entry_safe(&lo->lob_away, tx, next, struct m0_lnd_tx,
 				    ltx_link) {
+		if (nr++ == max)
+			break;
 		if (away_is_cut(tx) && (tx->ltx_word[0] & TX_CUT) == 0) {
 			tx->ltx_word[0] |= TX_CUT;
 			tx->ltx_deadline =
 				min64u(tx->ltx_deadline,
 				       m0_time_add(step->los_now, LEAVE_NS));
 		}
-		if ((tx->ltx_word[0] & TX_COPIED) != 0)
-			away_end(lo, tx);
-		else if (tx->ltx_deadline <= step->los_now)
-			away_abandon(tx);
-		else {
-			step->los_next =
-				min64u(step->los_next, tx->ltx_deadline);
-			continue;
+		if (tx->ltx_deadline <= step->los_now) {
+			away_abandon(lo, tx);
+			step->los_called = true;
+		} else {
+			away_until(lo, step->los_now, tx->ltx_deadline);
 		}
+	}
+}
+
+/* Ends what the copier has ended, and looks after what it has. */
+static void away_step(struct lo *lo, struct lo_step *step)
+{
+	struct m0_list_link *link;
+	unsigned             max = STEP_AWAY_MAX;
+
+	while ((link = m0_list_first(&lo->lob_copied)) != NULL) {
+		away_end(lo, tx_of(link));
 		step->los_called = true;
 	}
+	if (lo->lob_cut || lo->lob_away_at <= step->los_now) {
+		lo->lob_cut = false;
+		lo->lob_away_at = M0_TIME_NEVER;
+		max = lo->lob_away_nr;
+	}
+	away_look(lo, max, step);
+	if (lo->lob_away_nr == 0)
+		lo->lob_away_at = M0_TIME_NEVER;
 }
 
 /* Copies what the copier has failed to copy. @return false: another step is needed. */
@@ -421,10 +466,7 @@ static bool tx_step(struct lo *lo, struct m0_lnd_tx *tx, struct lo_step *step)
 	}
 	switch (tx_begin(lo, tx)) {
 	case BEGUN:
-		if (!tx_away(lo))
-			return current_step(lo, step);
-		step->los_next = min64u(step->los_next, tx->ltx_deadline);
-		return true;
+		return tx_away(lo, step->los_now) || current_step(lo, step);
 	case STALLED:
 		step->los_next = min64u(step->los_next, tx->ltx_deadline);
 		return true;
@@ -515,7 +557,8 @@ static m0_time_t lo_step(struct m0_lnd *lnd, m0_time_t now)
 
 	if (M0_LIKELY(lo->lob_txs_nr == 0 && lo->lob_stopping_nr == 0))
 		return M0_TIME_NEVER;
-	if (!m0_list_is_empty(&lo->lob_away))
+	if (!m0_list_is_empty(&lo->lob_away) ||
+	    !m0_list_is_empty(&lo->lob_copied))
 		away_step(lo, &step);
 	if (lo->lob_tx != NULL)
 		go_on = current_step(lo, &step);
@@ -527,7 +570,7 @@ static m0_time_t lo_step(struct m0_lnd *lnd, m0_time_t now)
 	    !m0_list_is_empty(&lo->lob_back) ||
 	    !m0_list_is_empty(&lo->lob_fresh))
 		return M0_TIME_IMMEDIATELY;
-	return step.los_next;
+	return min64u(step.los_next, lo->lob_away_at);
 }
 
 static void lo_fini(struct m0_lnd *lnd)
@@ -536,6 +579,7 @@ static void lo_fini(struct m0_lnd *lnd)
 
 	M0_PRE(lo->lob_tx == NULL);
 	m0_list_fini(&lo->lob_away);
+	m0_list_fini(&lo->lob_copied);
 	m0_list_fini(&lo->lob_back);
 	m0_list_fini(&lo->lob_fresh);
 	m0_list_fini(&lo->lob_stalled);
@@ -563,7 +607,9 @@ int m0_lo_create(struct m0_lnd **ret, struct m0_copier *const *copier)
 		return -ENOMEM;
 	lo->lob_lnd.ld_ops = &lo_ops;
 	lo->lob_copier = copier;
+	lo->lob_away_at = M0_TIME_NEVER;
 	m0_list_init(&lo->lob_away);
+	m0_list_init(&lo->lob_copied);
 	m0_list_init(&lo->lob_back);
 	m0_list_init(&lo->lob_fresh);
 	m0_list_init(&lo->lob_stalled);

@@ -6,6 +6,8 @@
 
 enum {
 	MSGS = 300,
+	/** More than a step looks at. */
+	COPIES = 40,
 	BIG = 3 << 20
 };
 
@@ -473,7 +475,7 @@ static void failed_copier_is_replaced(void **state)
 /* An end that does not want the copy any more waits for it, but not for long. */
 static void copy_that_is_not_wanted_ends_soon(void **state)
 {
-	const m0_time_t wait = 500 * M0_TIME_ONE_MSEC;
+	const m0_time_t wait = 450 * M0_TIME_ONE_MSEC;
 	unsigned        i;
 
 	(void)state;
@@ -507,6 +509,48 @@ static void copy_times_out(void **state)
 	(void)step(1000);
 	assert_int_equal(revoked_nr, 1);
 	assert_int_equal(msgs[0].mg_status, -ETIMEDOUT);
+}
+
+/* A step does not look at all copies, but none is forgotten. */
+static void many_copies_are_looked_after(void **state)
+{
+	const m0_time_t look = 50 * M0_TIME_ONE_MSEC;
+	const m0_time_t wait = 450 * M0_TIME_ONE_MSEC;
+	m0_time_t       now = 1;
+	unsigned        i;
+
+	(void)state;
+	takes = true;
+	for (i = 0; i < COPIES; ++i) {
+		send(i, 5000);
+		msgs[i].mg_tx.ltx_deadline = M0_TIME_NEVER;
+	}
+	assert_int_equal(step(now), now + look);
+	assert_int_equal(jobs_nr, COPIES);
+	/* The last one is not wanted any more. */
+	msgs[COPIES - 1].mg_tx.ltx_rx.lr_cancelled = true;
+	assert_int_equal(step(now + 1), now + look);
+	now += look;
+	assert_int_equal(step(now), now + look);
+	/* One in the middle was copied. */
+	job.cjo_done(&msgs[20].mg_tx, 0);
+	begun_rx = &msgs[20].mg_tx.ltx_rx;
+	assert_int_equal(step(now + 1), 0);
+	assert_int_equal(msgs[20].mg_done_nr, 1);
+	begun_rx = &msgs[COPIES - 1].mg_tx.ltx_rx;
+	for (i = 0; msgs[COPIES - 1].mg_done_nr == 0; ++i)
+		(void)step(now + i * look);
+	assert_int_equal(i - 1, wait / look);
+	assert_int_equal(revoked_nr, 1);
+	assert_int_equal(msgs[COPIES - 1].mg_status, -ECANCELED);
+	for (i = 0; i < COPIES - 1; ++i) {
+		if (i == 20)
+			continue;
+		job.cjo_done(&msgs[i].mg_tx, 0);
+		begun_rx = &msgs[i].mg_tx.ltx_rx;
+		(void)step(now);
+		assert_int_equal(msgs[i].mg_done_nr, 1);
+	}
 }
 
 /* An interface that stops does not wait for a copy for ever. */
@@ -547,6 +591,7 @@ int main(void)
 		CASE(failed_copier_is_replaced),
 		CASE(copy_that_is_not_wanted_ends_soon),
 		CASE(copy_times_out),
+		CASE(many_copies_are_looked_after),
 		CASE(stop_ends_copies),
 	};
 
