@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
- * Copies from one process to another. The node has matched a message, and asks who copies
- * its payload: the process that owns the target does, if both ends lie in regions whose
- * homes the daemon knows. It is told by COPY, and answers by COPY_DONE. All of it happens on
- * the node's thread.
+ * Copies from one process to another. The node has matched a message, and asks for a copy of
+ * its payload: the process that owns the target makes it, if both ends lie in regions whose
+ * homes the daemon knows. The daemon sends COPY to that process, which answers by COPY_DONE.
+ * All of this file runs on the node's thread.
  */
 #include "serve/serve_internal.h"
 
@@ -391,16 +391,16 @@ void m0_serve__copies_cut(struct m0_serve *srv)
 void m0_serve__copies_end(struct m0_serve *srv)
 {
 	struct m0_serve_copies *all = srv->srv_cfg.svg_copies;
-	uint32_t                i = 0;
+	uint32_t                left_nr = 0;
+	uint32_t                i;
 
 	if (all == NULL || srv->srv_serial == 0)
 		return;
-	while (i < all->vcs_nr) {
-		if (all->vcs_spans[i].vsp_serve == srv)
-			index_del(all, i);
-		else
-			++i;
+	for (i = 0; i < all->vcs_nr; ++i) {
+		if (all->vcs_spans[i].vsp_serve != srv)
+			all->vcs_spans[left_nr++] = all->vcs_spans[i];
 	}
+	all->vcs_nr = left_nr;
 	M0_PRE(all->vcs_users_nr > 0);
 	if (--all->vcs_users_nr == 0)
 		m0_front_copier_clear(srv->srv_lnet, &all->vcs_copier);
