@@ -215,6 +215,8 @@ struct m0_serve {
 	uint32_t srv_nids_version;
 	/** Time of the last entry. */
 	m0_time_t srv_busy_at;
+	/** A message waits for what the process has put by now. */
+	bool srv_is_awaited;
 	/** Why the server has ended it; shy_field NULL: it has not. */
 	struct m0_shared_why srv_why;
 	/** The request that is carried out. */

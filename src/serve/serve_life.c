@@ -6,7 +6,7 @@
 
 enum {
 	/** Operations of a process that a pass carries out, before it is the turn of
-	 * others. */
+	 * others; if a message waits for them, as many as the queue may have. */
 	PASS_MAX = 64
 };
 
@@ -107,11 +107,16 @@ static bool ends(const struct m0_serve *srv)
 static m0_time_t open_run(struct m0_serve *srv, m0_time_t now)
 {
 	unsigned nr;
+	unsigned max = PASS_MAX;
 	int      rc = m0_serve__eqs_taken(srv);
 
 	m0_shared_sleep_end(&srv->srv_side);
 	nids_look(srv);
-	for (nr = 0; rc >= 0 && nr < PASS_MAX && !ends(srv); ++nr) {
+	/* No more than the whole queue was there when the message came. */
+	if (srv->srv_is_awaited)
+		max = max_check(max, srv->srv_side.shs_cfg.shc_down_nr);
+	srv->srv_is_awaited = false;
+	for (nr = 0; rc >= 0 && nr < max && !ends(srv); ++nr) {
 		if (srv->srv_why.shy_field != NULL)
 			rc = -EPROTO;
 		else
@@ -125,7 +130,7 @@ static m0_time_t open_run(struct m0_serve *srv, m0_time_t now)
 		return now;
 	if (nr > 0)
 		srv->srv_busy_at = now;
-	if (nr == PASS_MAX) {
+	if (nr == max) {
 		m0_shared_bell(&srv->srv_side);
 		return now;
 	}
@@ -155,8 +160,11 @@ static bool is_behind(struct m0_lnet_runner *runner)
 	struct m0_serve *srv =
 		container_of(runner, struct m0_serve, srv_runner);
 
-	return srv->srv_state == M0_SERVE_OPEN &&
-	       m0_shared_ready(&srv->srv_side, NULL) != 0;
+	if (srv->srv_state != M0_SERVE_OPEN ||
+	    m0_shared_ready(&srv->srv_side, NULL) == 0)
+		return false;
+	srv->srv_is_awaited = true;
+	return true;
 }
 
 void m0_serve_wake(struct m0_serve *srv)

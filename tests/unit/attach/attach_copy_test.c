@@ -463,6 +463,53 @@ static void copies_are_bounded(void **state)
 	both_detach();
 }
 
+/* ---------------------------------------------------------------- behind -- */
+
+static struct m0_lnet_runner stopper;
+/** 1: the node is to stop; 2: it has; 0: it goes on. */
+static int stops;
+
+/* On the node's thread. */
+static m0_time_t node_stop(struct m0_lnet_runner *runner, m0_time_t now)
+{
+	(void)runner;
+	(void)now;
+	if (__atomic_load_n(&stops, __ATOMIC_ACQUIRE) == 1)
+		__atomic_store_n(&stops, 2, __ATOMIC_RELEASE);
+	while (__atomic_load_n(&stops, __ATOMIC_ACQUIRE) != 0)
+		(void)sched_yield();
+	return M0_TIME_NEVER;
+}
+
+/* A message finds an entry that was put before it, behind however many operations. */
+static void message_waits_for_all_entries(void **state)
+{
+	enum {
+		ENTRIES_NR = 250
+	};
+	struct m0_shared_report rep;
+	unsigned                i;
+
+	(void)state;
+	fix.fx_bytes = 64;
+	fix.fx_server.asv_policy.apo_serve.svg_shared.shc_down_nr = 1024;
+	both_attach();
+	stopper.ru_run = node_stop;
+	m0_lnet_runner_add(fix.fx_lnet, &stopper);
+	__atomic_store_n(&stops, 1, __ATOMIC_RELEASE);
+	m0_lnet_runner_wake(fix.fx_lnet, &stopper);
+	while (__atomic_load_n(&stops, __ATOMIC_ACQUIRE) == 1)
+		(void)m0_nanosleep(100 * M0_TIME_ONE_USEC, NULL);
+	for (i = 0; i < ENTRIES_NR; ++i)
+		assert_true(fix_entry(&to, i, BITS + i, 0));
+	assert_true(fix_move(&from, 0, BITS + i - 1, SOURCE_AT));
+	__atomic_store_n(&stops, 0, __ATOMIC_RELEASE);
+	rep = report(&to, M0_SHARED_EV_INCOMING);
+	assert_int_equal(rep.shp_event.rev_status, 0);
+	m0_lnet_runner_del(fix.fx_lnet, &stopper);
+	both_detach();
+}
+
 /* An address that is none must not reach another process. */
 static void foreign_addresses_are_refused(void **state)
 {
@@ -756,6 +803,7 @@ int main(void)
 		CASE(daemons_of_one_node_copy),
 		CASE(unlink_waits_for_the_answer),
 		CASE(copies_are_bounded),
+		CASE(message_waits_for_all_entries),
 		CASE(foreign_addresses_are_refused),
 		CASE(daemons_are_trusted_by_their_user),
 		CASE(unmapped_users_are_not_trusted),
