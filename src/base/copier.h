@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
- * Somebody else who copies a payload from one place of memory to another: the process
- * that owns the target. The loopback driver asks the node's copier, if there is one.
+ * A copier moves a payload from one place of memory to another in place of the caller: the
+ * process that owns the target does the work. The loopback driver asks the node's copier, if there is one.
  */
 #ifndef M0_SRC_BASE_COPIER_H
 #define M0_SRC_BASE_COPIER_H
@@ -31,8 +31,8 @@ struct m0_copier {
 	/** @return a number for cpr_cancel(); 0: the caller is to copy. */
 	uint64_t (*cpr_begin)(struct m0_copier           *copier,
 			      const struct m0_copier_job *job);
-	/** The outcome is not wanted any more. What the target has until it learns that the
-	 * message has ended may change. */
+	/** The caller does not want the outcome any more. The bytes at the target may change
+	 * until the process that copies learns that the message has ended. */
 	void (*cpr_cancel)(struct m0_copier *copier, uint64_t copy);
 };
 
