@@ -6,6 +6,25 @@
  */
 #include "front/pump_internal.h"
 
+enum {
+	/** Bytes that are copied for the server before it is the turn of others; no copy
+	 * has more. */
+	COPY_BYTES_MAX = 1 << 20
+};
+
+bool m0_pump__copy_waits(const struct m0_pump          *pump,
+			 const struct m0_shared_report *rep)
+{
+	uint64_t bytes = pump->pmp_copy.pcp_bytes;
+	uint32_t i;
+
+	if (M0_LIKELY(rep->shp_kind != M0_SHARED_COPY || bytes == 0))
+		return false;
+	for (i = 0; i < rep->shp_copy.scp_pieces_nr; ++i)
+		bytes += rep->shp_copy.scp_pieces[i].spe_bytes;
+	return bytes > COPY_BYTES_MAX;
+}
+
 /* The place of a piece; NULL: the server has not, or not any more, so much memory there. */
 static void *piece_at(const struct m0_pump         *pump,
 		      const struct m0_shared_piece *piece)

@@ -226,6 +226,9 @@ void m0_pump__region_result(struct m0_pump *pump, uint32_t nr, bool is_add,
 
 /* -- pump_copy.c ----------------------------------------------------------- */
 
+/** Is the report a copy that waits for the next turn? */
+bool m0_pump__copy_waits(const struct m0_pump          *pump,
+			 const struct m0_shared_report *rep);
 /** COPY. @return 0, -EPROTO */
 int m0_pump__copy_do(struct m0_pump *pump, const struct m0_shared_report *rep);
 

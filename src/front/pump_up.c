@@ -6,11 +6,6 @@
  */
 #include "front/pump_internal.h"
 
-enum {
-	/** Bytes that are copied for the server before it is the turn of others. */
-	COPY_BYTES_MAX = 1 << 20
-};
-
 /* ------------------------------------------------------------- PUT and GET -- */
 
 /* The operation of a report; NULL: there is none. */
@@ -374,9 +369,10 @@ bool m0_pump__up(struct m0_pump *pump)
 
 	M0_PRE(m0_pump__is_open(pump));
 	pump->pmp_copy.pcp_bytes = 0;
-	while (m0_ring_has_room(&pump->pmp_up) &&
-	       pump->pmp_copy.pcp_bytes < COPY_BYTES_MAX) {
+	while (m0_ring_has_room(&pump->pmp_up)) {
 		rc = m0_shared_report_get(side, &rep, &pump->pmp_why);
+		if (rc > 0 && m0_pump__copy_waits(pump, &rep))
+			break;
 		if (rc > 0)
 			rc = does[rep.shp_kind](pump, &rep);
 		else if (rc == 0)

@@ -13,6 +13,9 @@ static struct m0_shared_copy taken;
 static void                 *taken_to[M0_SHARED_PIECES_MAX];
 static unsigned              taken_nr;
 static int                   take_rc;
+/** Entries of the process that were there when it made the first copy, and the last one. */
+static uint32_t put_first;
+static uint32_t put_last;
 /** Answers, and the status of the last one. */
 static unsigned done_nr;
 static int      done_status;
@@ -25,6 +28,10 @@ static int copy_take(void *arg, const struct m0_shared_copy *copy,
 		     void *const *to)
 {
 	assert_ptr_equal(arg, self);
+	put_last = __atomic_load_n(self->pr_serve.srv_side.shs_in.shi_put,
+				   __ATOMIC_ACQUIRE);
+	if (taken_nr == 0)
+		put_first = put_last;
 	taken = *copy;
 	memcpy(taken_to, to, copy->scp_pieces_nr * sizeof to[0]);
 	++taken_nr;
@@ -103,6 +110,18 @@ static void copies_are_made_and_answered(void **state)
 	m0_lnet_runner_del(node, &runner);
 }
 
+/* A turn ends before the copy that would exceed its limit. */
+static void turns_are_bounded(void **state)
+{
+	(void)state;
+	asked_make(3, 600 << 10);
+	progress(20);
+	assert_int_equal(done_nr, 3);
+	/* The answers to the others were there when the last copy was made. */
+	assert_int_equal(put_last - put_first, 2);
+	m0_lnet_runner_del(node, &runner);
+}
+
 /* Nothing is copied to memory that the server has not been given. */
 static void places_are_checked(void **state)
 {
@@ -165,6 +184,7 @@ int main(void)
 #define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(copies_are_made_and_answered),
+		TEST(turns_are_bounded),
 		TEST(places_are_checked),
 		TEST(too_many_copies_end_it),
 	};
