@@ -35,7 +35,7 @@ struct m0_attach {
 	/** Written to end a wait of this process. */
 	int att_rouse;
 	/** Processes of the daemon copy from each other's memory, this one, too. Set by the
-	 * owner before it gives regions. */
+	 * owner before it gives regions, and under att_lock after m0_attach_swap(). */
 	bool att_copies;
 	/** Tells that a process that has this number is this one. */
 	uint64_t att_cookie[2];

@@ -202,8 +202,11 @@ static int again(void *arg, m0_time_t now)
 static void copies_look(struct attached *atd)
 {
 	struct m0_attach *att = &atd->atd_att;
+	bool              copies = atd->atd_copies && m0_attach_may_copy(att);
 
-	att->att_copies = atd->atd_copies && m0_attach_may_copy(att);
+	m0_mutex_lock(&att->att_lock);
+	att->att_copies = copies;
+	m0_mutex_unlock(&att->att_lock);
 }
 
 static struct m0_shared_side *swap(void **arg)

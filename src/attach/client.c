@@ -434,6 +434,7 @@ void m0_attach_swap(struct m0_attach *att, struct m0_attach *next)
 	att->att_sock = next->att_sock;
 	att->att_server_bell = next->att_server_bell;
 	att->att_bell = next->att_bell;
+	att->att_copies = next->att_copies;
 	m0_mutex_unlock(&att->att_lock);
 	/* The one that closes has the old ones, and a lock and a rouse of its own. */
 	next->att_area = old.att_area;
@@ -495,6 +496,7 @@ int m0_attach_region_give(struct m0_attach *att, uint32_t nr, const void *addr,
 	m0_attach__head(&region.aer_head, M0_ATTACH_REGION, sizeof region);
 	region.aer_nr = nr;
 	region.aer_bytes = bytes;
+	m0_mutex_lock(&att->att_lock);
 	if (att->att_is_device || att->att_copies)
 		region.aer_home = (uintptr_t)addr;
 	if (att->att_copies) {
@@ -502,7 +504,6 @@ int m0_attach_region_give(struct m0_attach *att, uint32_t nr, const void *addr,
 		memcpy(region.aer_cookie, att->att_cookie,
 		       sizeof region.aer_cookie);
 	}
-	m0_mutex_lock(&att->att_lock);
 	rc = msg_send(att, &region.aer_head, &fd, 1);
 	rc = M0_IN(rc, (0, -EPIPE, -ECONNRESET))
 		     ? region_answer(att, nr, deadline, why)
