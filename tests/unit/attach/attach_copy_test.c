@@ -553,31 +553,6 @@ static void daemons_are_trusted_by_their_user(void **state)
 	assert_false(m0_attach_may_copy(&att));
 }
 
-/* All users that a namespace does not map have one number, this one among them. */
-static void unmapped_users_are_not_trusted(void **state)
-{
-	int   status;
-	pid_t pid = fork();
-
-	(void)state;
-	assert_true(pid >= 0);
-	if (pid == 0) {
-		struct m0_attach att = { .att_creds = { .scr_pid = 77 },
-					 .att_pid = (uint32_t)getpid() };
-
-		if (unshare(CLONE_NEWUSER) != 0)
-			_exit(2);
-		att.att_creds.scr_uid = geteuid();
-		_exit(m0_attach_may_copy(&att));
-	}
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_true(WIFEXITED(status));
-	/* Some containers forbid it. */
-	if (WEXITSTATUS(status) == 2)
-		skip();
-	assert_int_equal(WEXITSTATUS(status), 0);
-}
-
 /* ---------------------------------------------------------------- fronts -- */
 
 /** A process as an application has it. */
@@ -806,7 +781,6 @@ int main(void)
 		CASE(message_waits_for_all_entries),
 		CASE(foreign_addresses_are_refused),
 		CASE(daemons_are_trusted_by_their_user),
-		CASE(unmapped_users_are_not_trusted),
 		CASE(applications_copy),
 		CASE(killed_sender_leaves_nothing),
 	};

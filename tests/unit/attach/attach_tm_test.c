@@ -3,6 +3,9 @@
  * Transfer machines of an attached process whose daemon ends: each buffer ends once, then
  * the machine FAILED, in each mode and on each kind of thread.
  */
+#include <sched.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <string.h>
 
 #include "m0/lnet_tune.h"
@@ -462,6 +465,31 @@ static void rpc_ends_after_its_daemon(void **state)
 #define TEST(name) \
 	cmocka_unit_test_setup_teardown(name, fix_setup, fix_teardown)
 
+/* All users that a namespace does not map have one number, this one among them. */
+static void unmapped_users_are_not_trusted(void **state)
+{
+	int   status;
+	pid_t pid = fork();
+
+	(void)state;
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		struct m0_attach att = { .att_creds = { .scr_pid = 77 },
+					 .att_pid = (uint32_t)getpid() };
+
+		if (unshare(CLONE_NEWUSER) != 0)
+			_exit(2);
+		att.att_creds.scr_uid = geteuid();
+		_exit(m0_attach_may_copy(&att));
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	/* Some containers forbid it. */
+	if (WEXITSTATUS(status) == 2)
+		skip();
+	assert_int_equal(WEXITSTATUS(status), 0);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -472,6 +500,7 @@ int main(void)
 		TEST(attaches_again),
 		TEST(sleeper_learns_of_networks),
 		TEST(rpc_ends_after_its_daemon),
+		cmocka_unit_test(unmapped_users_are_not_trusted),
 	};
 	int rc;
 
