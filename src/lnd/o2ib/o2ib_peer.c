@@ -95,7 +95,8 @@ static void more_try(struct m0_o2ib__peer *peer)
 	M0_PRE(conn_up(peer) != NULL);
 	if (conns_nr(peer) >= ni->oni_cfg.obn_conns_per_peer ||
 	    peer->ope_asking != NULL || ni->oni_is_stopping ||
-	    m0_o2ib__now(ni->oni_drv) < peer->ope_more_at)
+	    m0_o2ib__now(ni->oni_drv) <
+		    max64u(peer->ope_more_at, peer->ope_retry_at))
 		return;
 	rc = m0_o2ib__conn_begin(peer);
 	if (rc != 0)

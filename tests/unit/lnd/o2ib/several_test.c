@@ -166,6 +166,42 @@ static void one_that_fails_is_left(void **state)
 	assert_true(asks());
 }
 
+/* The peer rejects the connection that was asked for last. */
+static void reject_it(enum m0_o2ib_reason reason)
+{
+	struct m0_o2ib_reject rej = { .ibr_reason = (uint8_t)reason,
+				      .ibr_version = M0_O2IB_VERSION,
+				      .ibr_stamp = PEER_STAMP,
+				      .ibr_limits = { RIG_DEPTH, 256, 4096 } };
+
+	rig.rg_dev.odv_up->odu_refused(ours[--ours_nr]->rgq_qp.oqp_user, buf,
+				       m0_o2ib__reject_encode(&rej, buf));
+	rig_step(&rig);
+}
+
+/* The pause after a rejection is also that of a further connection. */
+static void a_rejected_one_waits(void **state)
+{
+	unsigned i;
+
+	(void)state;
+	(void)send(16);
+	assert_true(asks());
+	accept_it();
+	assert_true(asks());
+	reject_it(M0_O2IB_CONN_RACE);
+	assert_false(asks());
+	(void)send(16);
+	assert_false(asks());
+	rig_wait(&rig, M0_TIME_ONE_SECOND + 1);
+	for (i = 1; asks() && i < 100; ++i)
+		reject_it(M0_O2IB_CONN_STALE);
+	assert_in_range(i, 2, 20);
+	assert_int_equal(heard_of(ours[0]), 2);
+	rig_wait(&rig, M0_TIME_ONE_SECOND + 1);
+	assert_true(asks());
+}
+
 /* One that is lost is replaced when something is sent a second later; the peer is not down. */
 static void one_that_is_lost_is_replaced(void **state)
 {
@@ -208,6 +244,7 @@ int main(void)
 		SEVERAL(those_of_the_peer_count),
 		SEVERAL(none_is_asked_for_without_a_message),
 		SEVERAL(one_that_fails_is_left),
+		SEVERAL(a_rejected_one_waits),
 		SEVERAL(one_that_is_lost_is_replaced),
 		cmocka_unit_test(one_is_the_default),
 	};
