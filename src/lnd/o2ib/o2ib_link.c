@@ -197,6 +197,18 @@ static void failed(void *user, int status)
 	m0_o2ib__peer_asked(peer, status == -ESTALE, M0_O2IB_AGAIN_NS, status);
 }
 
+/** Ends connections to an incarnation of the peer before that of this connection. */
+static void stale_break(const struct m0_o2ib__conn *conn)
+{
+	struct m0_o2ib__conn *other;
+
+	m0_list_for_each_entry(&conn->ocn_peer->ope_conns, other,
+			       struct m0_o2ib__conn, ocn_link)
+		if (other->ocn_state == M0_O2IB__UP &&
+		    other->ocn_stamp != conn->ocn_stamp)
+			m0_o2ib__conn_break(other, -ESTALE);
+}
+
 static void conn_is_up(struct m0_o2ib__conn *conn)
 {
 	struct m0_o2ib__drv *drv = m0_o2ib__drv(conn);
@@ -217,6 +229,7 @@ static void conn_is_up(struct m0_o2ib__conn *conn)
 	conn->ocn_sent_at = m0_o2ib__now(drv);
 	conn->ocn_progress_at = m0_o2ib__now(drv);
 	++conn->ocn_ni->oni_info.ldi_connections_nr;
+	stale_break(conn);
 	m0_o2ib__peer_up(conn->ocn_peer, conn);
 	m0_o2ib__early_take(conn);
 	if (conn->ocn_ni->oni_cfg.obn_keepalive_ns != 0)

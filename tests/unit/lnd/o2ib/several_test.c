@@ -9,11 +9,14 @@ enum {
 /* Connections of ours, by the order in which they were asked for. */
 static struct rig_qp *ours[RIG_QPS_MAX];
 static unsigned       ours_nr;
+/* The peer's incarnation. */
+static uint64_t stamp;
 
 static int several_begin(void **state)
 {
 	(void)state;
 	ours_nr = 0;
+	stamp = PEER_STAMP;
 	rig_init_options(&rig, US, US_STAMP, RIG_DEPTH, "conns_per_peer=3");
 	return 0;
 }
@@ -46,6 +49,7 @@ static void accept_it(void)
 {
 	struct m0_o2ib_hdr h = hdr(M0_O2IB_CONNACK, 0);
 
+	h.ibh_src_stamp = stamp;
 	rig_up(&rig, ours[ours_nr - 1], buf,
 	       m0_o2ib__conn_encode(
 		       &h, &(struct m0_o2ib_params){ RIG_DEPTH, 256, 4096 },
@@ -171,7 +175,7 @@ static void reject_it(enum m0_o2ib_reason reason)
 {
 	struct m0_o2ib_reject rej = { .ibr_reason = (uint8_t)reason,
 				      .ibr_version = M0_O2IB_VERSION,
-				      .ibr_stamp = PEER_STAMP,
+				      .ibr_stamp = stamp,
 				      .ibr_limits = { RIG_DEPTH, 256, 4096 } };
 
 	rig.rg_dev.odv_up->odu_refused(ours[--ours_nr]->rgq_qp.oqp_user, buf,
@@ -202,6 +206,33 @@ static void a_rejected_one_waits(void **state)
 	assert_true(asks());
 }
 
+/* The peer has begun anew: connections to what it was before end, and what they have not sent takes
+ * the new one. */
+static void those_of_the_dead_end(void **state)
+{
+	unsigned i;
+
+	(void)state;
+	(void)send(16);
+	assert_true(asks());
+	accept_it();
+	assert_int_equal(heard_of(ours[0]), 1);
+	assert_true(asks());
+	++stamp;
+	reject_it(M0_O2IB_CONN_STALE);
+	assert_true(asks());
+	for (i = 0; i < 2 * RIG_DEPTH; ++i)
+		(void)send(16);
+	assert_false(ours[0]->rgq_is_broken);
+	i -= heard_of(ours[0]);
+	assert_true(i > 0);
+	accept_it();
+	assert_true(ours[0]->rgq_is_broken);
+	assert_int_equal(heard_of(ours[1]), min64u(i, RIG_DEPTH));
+	rig_over(&rig, ours[0]);
+	assert_false(ours[1]->rgq_is_broken);
+}
+
 /* One that is lost is replaced when something is sent a second later; the peer is not down. */
 static void one_that_is_lost_is_replaced(void **state)
 {
@@ -225,6 +256,7 @@ static void one_is_the_default(void **state)
 {
 	(void)state;
 	ours_nr = 0;
+	stamp = PEER_STAMP;
 	rig_init(&rig, US, US_STAMP);
 	(void)send(16);
 	assert_true(asks());
@@ -245,6 +277,7 @@ int main(void)
 		SEVERAL(none_is_asked_for_without_a_message),
 		SEVERAL(one_that_fails_is_left),
 		SEVERAL(a_rejected_one_waits),
+		SEVERAL(those_of_the_dead_end),
 		SEVERAL(one_that_is_lost_is_replaced),
 		cmocka_unit_test(one_is_the_default),
 	};
