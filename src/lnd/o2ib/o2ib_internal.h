@@ -246,7 +246,7 @@ struct m0_o2ib__peer {
 	m0_time_t ope_more_at;
 	/** GETs whose memory the peer may write, or will. */
 	unsigned ope_fetches_nr;
-	/** A connection that was up is gone. */
+	/** The last connection to an incarnation of the peer is gone. */
 	bool ope_is_lost;
 	int  ope_lost_status;
 };

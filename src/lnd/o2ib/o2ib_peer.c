@@ -228,12 +228,29 @@ void m0_o2ib__peer_asked(struct m0_o2ib__peer *peer, bool retry,
 	m0_o2ib__scan_by(peer->ope_ni, m0_o2ib__now(drv));
 }
 
+/** Is another connection up to the same incarnation of the peer? */
+static bool has_another(const struct m0_o2ib__peer *peer,
+			const struct m0_o2ib__conn *conn)
+{
+	struct m0_o2ib__conn *other;
+
+	m0_list_for_each_entry(&peer->ope_conns, other, struct m0_o2ib__conn,
+			       ocn_link)
+		if (other != conn && other->ocn_state == M0_O2IB__UP &&
+		    other->ocn_stamp == conn->ocn_stamp)
+			return true;
+	return false;
+}
+
 void m0_o2ib__peer_broken(struct m0_o2ib__peer *peer,
 			  struct m0_o2ib__conn *conn)
 {
 	if (conn->ocn_was_up) {
-		peer->ope_is_lost = true;
-		peer->ope_lost_status = conn->ocn_status;
+		/* Operations that wait for the peer go on by the others. */
+		if (!has_another(peer, conn)) {
+			peer->ope_is_lost = true;
+			peer->ope_lost_status = conn->ocn_status;
+		}
 		/* A peer that ends connections gets new ones at the pace of messages, and
 		 * no faster than this. */
 		peer->ope_is_sent_to = false;

@@ -229,8 +229,25 @@ static void those_of_the_dead_end(void **state)
 	accept_it();
 	assert_true(ours[0]->rgq_is_broken);
 	assert_int_equal(heard_of(ours[1]), min64u(i, RIG_DEPTH));
+	assert_int_equal(rig.rg_downs_nr, 1);
+	assert_int_equal(rig.rg_down_status, 0);
 	rig_over(&rig, ours[0]);
 	assert_false(ours[1]->rgq_is_broken);
+}
+
+/* A peer is down when the last is lost. */
+static void the_last_that_is_lost_is_told(void **state)
+{
+	unsigned i;
+
+	(void)state;
+	all_up();
+	for (i = 0; i < CONNS; ++i) {
+		assert_int_equal(rig.rg_downs_nr, 0);
+		rig_over(&rig, ours[i]);
+	}
+	assert_int_equal(rig.rg_downs_nr, 1);
+	assert_int_equal(rig.rg_down_status, -ECONNRESET);
 }
 
 /* One that is lost is replaced when something is sent a second later; the peer is not down. */
@@ -239,8 +256,7 @@ static void one_that_is_lost_is_replaced(void **state)
 	(void)state;
 	all_up();
 	rig_over(&rig, ours[1]);
-	assert_int_equal(rig.rg_downs_nr, 1);
-	assert_int_equal(rig.rg_down_status, 0);
+	assert_int_equal(rig.rg_downs_nr, 0);
 	ours[1] = ours[2];
 	ours_nr = 2;
 	(void)send(16);
@@ -279,6 +295,7 @@ int main(void)
 		SEVERAL(a_rejected_one_waits),
 		SEVERAL(those_of_the_dead_end),
 		SEVERAL(one_that_is_lost_is_replaced),
+		SEVERAL(the_last_that_is_lost_is_told),
 		cmocka_unit_test(one_is_the_default),
 	};
 
