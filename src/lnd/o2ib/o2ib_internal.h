@@ -143,6 +143,8 @@ struct m0_o2ib__msg {
 	uint8_t                 oms_type;
 	/** A slot for its answer is taken. */
 	bool oms_has_slot;
+	/** An IMMEDIATE that the engine has cancelled after it was posted. */
+	bool oms_is_cancelled;
 	/** IMMEDIATE. */
 	struct m0_lnd_tx *oms_tx;
 	/** PUT_REQ, PUT_ACK, PUT_DONE, GET_REQ, GET_DONE; NULL: the peer's memory

@@ -23,13 +23,17 @@ static m0_time_t waiting_scan(struct m0_list *list, m0_time_t now)
 	return at;
 }
 
-static m0_time_t posted_next(const struct m0_list *list)
+static m0_time_t posted_next(const struct m0_list *list, bool *ret_cancelled,
+			     m0_time_t now)
 {
 	struct m0_o2ib__msg *msg;
 	m0_time_t            at = M0_TIME_NEVER;
 
-	m0_list_for_each_entry(list, msg, struct m0_o2ib__msg, oms_link)
+	m0_list_for_each_entry(list, msg, struct m0_o2ib__msg, oms_link) {
 		at = min64u(at, msg->oms_deadline);
+		*ret_cancelled |= msg->oms_is_cancelled &&
+				  msg->oms_deadline <= now;
+	}
 	return at;
 }
 
@@ -51,9 +55,10 @@ static m0_time_t up_scan(struct m0_o2ib__conn *conn, m0_time_t now)
 {
 	const struct m0_o2ib_net_cfg *cfg = &conn->ocn_ni->oni_cfg;
 	bool                          cancelled = false;
-	m0_time_t                     late = posted_next(&conn->ocn_posted);
+	m0_time_t                     late;
 	m0_time_t                     at;
 
+	late = posted_next(&conn->ocn_posted, &cancelled, now);
 	late = min64u(late, xfers_next(&conn->ocn_asked, &cancelled, now));
 	late = min64u(late, xfers_next(&conn->ocn_sinks, &cancelled, now));
 	if (m0_o2ib__is_queueing(conn))

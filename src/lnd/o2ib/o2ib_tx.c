@@ -257,9 +257,10 @@ void m0_o2ib__tx_cancel(struct m0_lnd_ni *lnd_ni, struct m0_lnd_tx *tx)
 	if (tx->ltx_word[0] == M0_O2IB__TX_MSG &&
 	    msg->oms_place != M0_O2IB__POSTED)
 		msg_take(msg);
-	else if (tx->ltx_word[0] == M0_O2IB__TX_MSG)
+	else if (tx->ltx_word[0] == M0_O2IB__TX_MSG) {
+		msg->oms_is_cancelled = true;
 		hurry(ni, &msg->oms_deadline);
-	else if (xfer->oxf_req != NULL)
+	} else if (xfer->oxf_req != NULL)
 		msg_take(xfer->oxf_req);
 	else if (xfer->oxf_state == M0_O2IB__NO_MEMORY)
 		m0_o2ib__source_fail(xfer, -ECANCELED);

@@ -95,6 +95,25 @@ static void the_unanswered_is_sent_again(void **state)
 	assert_int_equal(rig.rg_maps_nr, 1);
 }
 
+/* A cancelled IMMEDIATE ends its connection as any other cancelled operation does. */
+static void an_immediate_is_cancelled(void **state)
+{
+	struct rig_tx *unanswered;
+	struct rig_tx *small;
+
+	(void)state;
+	unanswered = send(LARGE);
+	assert_int_equal(heard(), M0_O2IB_PUT_REQ);
+	small = send(16);
+	assert_int_equal(heard(), M0_O2IB_IMMEDIATE);
+	other_up();
+	grace_end(small);
+	assert_int_equal(small->rgt_health, M0_LND_LOCAL_ERROR);
+	assert_false(unanswered->rgt_is_done);
+	qp = the_other();
+	assert_int_equal(heard(), M0_O2IB_PUT_REQ);
+}
+
 /* Without another connection one is asked for; the message has its own deadline, and a cancel ends
  * it at once, as it has not left. */
 static void it_waits_for_a_connection(void **state)
@@ -162,6 +181,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		CASE(the_unanswered_is_sent_again),
+		CASE(an_immediate_is_cancelled),
 		CASE(it_waits_for_a_connection),
 		CASE(the_cancelled_is_not_sent_again),
 		CASE(the_end_by_the_peer_is_a_failure),
