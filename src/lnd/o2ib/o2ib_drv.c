@@ -242,21 +242,21 @@ static void region_free(struct m0_o2ib__drv    *drv,
 	m0_free(region);
 }
 
-/** Is some of its memory in another region, whose transfers may have its keys? */
-static bool is_shared(const struct m0_o2ib__drv    *drv,
-		      const struct m0_o2ib__region *region)
+/** Is all of its memory in another region, whose transfers may have its keys? Else a peer might
+ * write memory that the application has back. */
+static bool is_within_another(const struct m0_o2ib__drv    *drv,
+			      const struct m0_o2ib__region *region)
 {
 	const struct m0_o2ib_mem *mem = &region->oeg_mem;
-	uintptr_t                 from = (uintptr_t)mem->ome_addr;
 	struct m0_o2ib__region   *other;
 
 	m0_list_for_each_entry(&drv->odr_regions, other, struct m0_o2ib__region,
 			       oeg_link) {
-		uintptr_t begin = (uintptr_t)other->oeg_mem.ome_addr;
+		uintptr_t off = (uintptr_t)mem->ome_addr -
+				(uintptr_t)other->oeg_mem.ome_addr;
 
-		if (other != region && begin - from < mem->ome_bytes)
-			return true;
-		if (other != region && from - begin < other->oeg_mem.ome_bytes)
+		if (other != region && off <= other->oeg_mem.ome_bytes &&
+		    mem->ome_bytes <= other->oeg_mem.ome_bytes - off)
 			return true;
 	}
 	return false;
@@ -266,7 +266,8 @@ static bool is_shared(const struct m0_o2ib__drv    *drv,
 static void region_leave(struct m0_o2ib__drv    *drv,
 			 struct m0_o2ib__region *region)
 {
-	if (m0_list_is_empty(&drv->odr_live) || !is_shared(drv, region)) {
+	if (m0_list_is_empty(&drv->odr_live) ||
+	    !is_within_another(drv, region)) {
 		region_free(drv, region);
 		return;
 	}
@@ -304,6 +305,10 @@ static void o2ib_mem_del(struct m0_lnd *lnd, const struct m0_lnd_mem *mem)
 				    struct m0_o2ib__region, oeg_link)
 		if (region->oeg_lnd_mem == mem)
 			region_leave(drv, region);
+	m0_list_for_each_entry_safe(&drv->odr_left, region, after,
+				    struct m0_o2ib__region, oeg_link)
+		if (!is_within_another(drv, region))
+			region_free(drv, region);
 }
 
 /* -- steps -------------------------------------------------------------------------- */

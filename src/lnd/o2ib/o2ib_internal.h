@@ -295,8 +295,9 @@ struct m0_o2ib__drv {
 	struct m0_reactor            *odr_reactor;
 	struct m0_list                odr_nis;
 	struct m0_list                odr_regions;
-	/** Regions that the application has taken back, and whose memory it still has
-	 * in another region: they stay until payloads that had begun are over. */
+	/** Regions that the application has taken back, and all of whose memory is in
+	 * another region: they stay until payloads that had begun are over, or no region
+	 * has all of it any more. */
 	struct m0_list odr_left;
 	/** All xfers that are in use, and the number of the next. */
 	struct m0_list odr_live;

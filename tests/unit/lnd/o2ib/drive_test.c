@@ -484,7 +484,7 @@ static void a_region_is_registered_once(void **state)
 	assert_int_equal(rig.rg_mems_nr, before);
 }
 
-/* A region that leaves stays registered, if another has some of its memory, until transfers that may
+/* A region that leaves stays registered, if another has all of its memory, until transfers that may
  * have its keys are over, but not for later ones; one that shares nothing leaves at once. */
 static void a_region_within_another_leaves_late(void **state)
 {
@@ -517,10 +517,35 @@ static void a_region_within_another_leaves_late(void **state)
 	rig_complete(&rig, qp);
 	assert_true(rt->rgt_is_done);
 	assert_int_equal(rig.rg_mems_nr, before + 1);
-	ops->ldo_mem_add(rig.rg_lnd, &part);
 	ops->ldo_mem_del(rig.rg_lnd, &all);
-	assert_int_equal(rig.rg_mems_nr, before + 2);
+}
+
+/* Memory that the application has back is not registered, whatever goes on: neither that of a region
+ * of which others have a part, nor that of one whose surrounding region has left, too. */
+static void memory_taken_back_is_not_registered(void **state)
+{
+	static uint8_t           memory[LARGE];
+	const struct m0_lnd_ops *ops = rig.rg_lnd->ld_ops;
+	const struct m0_lnd_mem  all = { memory, sizeof memory, 1 };
+	const struct m0_lnd_mem  part = { memory + 10, 1000, 2 };
+	const struct m0_lnd_mem  next = { memory + 500, 1000, 3 };
+	unsigned                 before;
+
+	(void)state;
+	say_put_req(LARGE);
+	before = rig.rg_mems_nr;
+	ops->ldo_mem_add(rig.rg_lnd, &all);
+	ops->ldo_mem_add(rig.rg_lnd, &part);
+	ops->ldo_mem_add(rig.rg_lnd, &next);
 	ops->ldo_mem_del(rig.rg_lnd, &part);
+	assert_int_equal(rig.rg_mems_nr, before + 3);
+	ops->ldo_mem_del(rig.rg_lnd, &all);
+	assert_int_equal(rig.rg_mems_nr, before + 1);
+	ops->ldo_mem_add(rig.rg_lnd, &part);
+	ops->ldo_mem_del(rig.rg_lnd, &next);
+	assert_int_equal(rig.rg_mems_nr, before + 1);
+	ops->ldo_mem_del(rig.rg_lnd, &part);
+	assert_int_equal(rig.rg_mems_nr, before);
 }
 
 /* Memory that is in no region has keys for one transfer, which go with it: nothing is kept that the
@@ -761,6 +786,7 @@ int main(void)
 		CASE(a_flood_of_requests_is_bounded),
 		CASE(a_region_is_registered_once),
 		CASE(a_region_within_another_leaves_late),
+		CASE(memory_taken_back_is_not_registered),
 		CASE(foreign_keys_end_with_the_transfer),
 		CASE(a_connection_is_bounded),
 		CASE(a_message_comes_early),
