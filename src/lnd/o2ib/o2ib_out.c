@@ -604,7 +604,8 @@ static enum m0_lnd_health asked_health(const struct m0_o2ib__xfer *xfer,
 /**
  * We have ended the connection of a source for another's sake: its request is sent again by the
  * next one, if the peer cannot have executed it. It executes a PUT at the PUT_DONE, which does not
- * leave before its PUT_ACK has come; a GET, and a message that carries its payload, at once.
+ * leave before its PUT_ACK has come; a GET, and a message that carries its payload, at once. A PUT
+ * of which the match takes no bytes may be executed twice (docs/o2ib.md, section 8).
  * @return false: it must not be sent again.
  */
 static bool source_again(struct m0_o2ib__xfer *xfer)
