@@ -4,7 +4,8 @@
 
 #include "why.h"
 
-/** A driver says it anew when it tries anew, which it does once a minute. */
+/** How long a reason explains failures. A driver tries once a minute to connect, and logs the reason
+ * each time. */
 #define KEEP_NS (90 * M0_TIME_ONE_SECOND)
 
 /*
@@ -48,11 +49,32 @@ static bool o2ib_parse(struct node_why *why, const char *text)
 	       at > 0;
 }
 
+/** The driver of net o2ib says "o2ib: NID agrees with our limits now". */
+static bool agreed(struct node_whys *whys, const char *text)
+{
+	char     nid[M0_LNET_NIDSTR_SIZE];
+	int      at = -1;
+	unsigned i;
+
+	M0_BASSERT(sizeof nid >= 64);
+	if (sscanf(text, "o2ib: %63s agrees with our limits %n", nid, &at) !=
+		    1 ||
+	    at < 0)
+		return false;
+	for (i = 0; i < NODE_WHYS_MAX; ++i)
+		if (whys->nws_all[i].nwh_is_mismatch &&
+		    strcmp(whys->nws_all[i].nwh_nid, nid) == 0)
+			whys->nws_all[i] = (struct node_why){};
+	return true;
+}
+
 void node_whys_note(struct node_whys *whys, const char *text, m0_time_t now)
 {
 	struct node_why why = { .nwh_at = now };
 	unsigned        i;
 
+	if (agreed(whys, text))
+		return;
 	if (!sock_parse(&why, text) && !o2ib_parse(&why, text))
 		return;
 	snprintf(why.nwh_text, sizeof why.nwh_text, "%s",

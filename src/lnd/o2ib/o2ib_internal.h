@@ -29,7 +29,9 @@ enum {
 	M0_O2IB__RETRIES_MAX = 64,
 	M0_O2IB__PRIVILEGED_MAX = 1023,
 	/** Most segments of a write that are used. */
-	M0_O2IB__SGES_MAX = 16
+	M0_O2IB__SGES_MAX = 16,
+	/** Peers that do not fit, as long as they are remembered. */
+	M0_O2IB__UNLIKE_MAX = 32
 };
 /** Time after which a message that the engine has put off is offered again. */
 #define M0_O2IB__RETRY_NS M0_TIME_ONE_MSEC
@@ -276,6 +278,10 @@ struct m0_o2ib__ni {
 	uint64_t              oni_bounce_source_bytes;
 	struct m0_list        oni_hungry[2];
 	struct m0_lnd_ni_info oni_info;
+	/** NIDs of the last peers that have rejected a connection for what does not fit;
+	 * 0: none. Where the next one goes. */
+	uint64_t oni_unlike[M0_O2IB__UNLIKE_MAX];
+	unsigned oni_unlike_at;
 };
 
 /** An application's region. */

@@ -161,16 +161,51 @@ static void conn_dead(struct m0_o2ib__conn *conn)
 	m0_o2ib__rouse(drv);
 }
 
+/** Forgets that a peer has rejected a connection. @return false: that was not known. */
+static bool unlike_forget(const struct m0_o2ib__peer *peer)
+{
+	struct m0_o2ib__ni *ni = peer->ope_ni;
+	unsigned            i;
+
+	for (i = 0; i < M0_O2IB__UNLIKE_MAX; ++i)
+		if (ni->oni_unlike[i] == peer->ope_wire.ibo_nid4) {
+			ni->oni_unlike[i] = 0;
+			return true;
+		}
+	return false;
+}
+
 /** Says what does not fit: for whoever waits for the connection, as a ping. */
 static void mismatch_log(const struct m0_o2ib__peer *peer,
 			 const struct m0_o2ib_why   *why)
 {
-	char nid[M0_LNET_NIDSTR_SIZE];
+	struct m0_o2ib__ni *ni = peer->ope_ni;
+	char                nid[M0_LNET_NIDSTR_SIZE];
 
-	if (why->ibw_field != M0_O2IB_FIELD_NONE)
-		m0_log(M0_LOG_WARN, "o2ib: %s has rejected a connection: %s",
-		       m0_lnet_nid_print(&peer->ope_nid, nid, sizeof nid),
-		       why->ibw_text);
+	if (why->ibw_field == M0_O2IB_FIELD_NONE)
+		return;
+	(void)unlike_forget(peer);
+	ni->oni_unlike[ni->oni_unlike_at++ % M0_O2IB__UNLIKE_MAX] =
+		peer->ope_wire.ibo_nid4;
+	m0_log(M0_LOG_WARN, "o2ib: %s has rejected a connection: %s",
+	       m0_lnet_nid_print(&peer->ope_nid, nid, sizeof nid),
+	       why->ibw_text);
+}
+
+/** Takes it back, when a connection has all that the first request asks for. */
+static void match_log(const struct m0_o2ib__conn *conn)
+{
+	const struct m0_o2ib__peer *peer = conn->ocn_peer;
+	struct m0_o2ib_peer         first;
+	char                        nid[M0_LNET_NIDSTR_SIZE];
+
+	m0_o2ib__peer_init(&first, &peer->ope_ni->oni_self,
+			   peer->ope_wire.ibo_nid4);
+	if (conn->ocn_params.ibp_queue_depth >= first.ibo_ask.ibp_queue_depth &&
+	    conn->ocn_params.ibp_frags_max >= first.ibo_ask.ibp_frags_max &&
+	    unlike_forget(peer))
+		m0_log(M0_LOG_NOTICE, "o2ib: %s agrees with our limits now",
+		       m0_lnet_nid_print(&peer->ope_nid, nid, sizeof nid));
 }
 
 static void refused(void *user, const void *bytes, size_t nr)
@@ -230,6 +265,7 @@ static void conn_is_up(struct m0_o2ib__conn *conn)
 	conn->ocn_progress_at = m0_o2ib__now(drv);
 	++conn->ocn_ni->oni_info.ldi_connections_nr;
 	stale_break(conn);
+	match_log(conn);
 	m0_o2ib__peer_up(conn->ocn_peer, conn);
 	m0_o2ib__early_take(conn);
 	if (conn->ocn_ni->oni_cfg.obn_keepalive_ns != 0)

@@ -61,6 +61,11 @@ static void a_mismatch_is_named_by_value(void **state)
 	assert_non_null(get("10.0.0.1@o2ib", -ECONNREFUSED, 5000));
 	assert_null(get("10.0.0.1@o2ib1", 0, 1));
 	assert_null(get("10.0.0.11@o2ib", 0, 1));
+	note("o2ib: 10.0.0.2@o2ib agrees with our limits now", 5001);
+	assert_non_null(get("10.0.0.1@o2ib", 0, 5001));
+	note("o2ib: 10.0.0.1@o2ib agrees with our limits now", 5001);
+	assert_null(get("10.0.0.1@o2ib", 0, 5001));
+	assert_null(get("10.0.0.1@o2ib", -ECONNREFUSED, 5001));
 }
 
 /* A path without MTU or GID is the reason of each failure, until it has not been said for long. */

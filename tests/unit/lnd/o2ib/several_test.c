@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Several connections to a peer (`conns_per_peer`), with a peer that the case plays. */
+#include "m0/log.h"
+
 #include "play.h"
 
 enum {
@@ -45,15 +47,20 @@ static bool asks(void)
 	return false;
 }
 
-static void accept_it(void)
+static void accept_with(uint16_t depth)
 {
 	struct m0_o2ib_hdr h = hdr(M0_O2IB_CONNACK, 0);
 
 	h.ibh_src_stamp = stamp;
 	rig_up(&rig, ours[ours_nr - 1], buf,
 	       m0_o2ib__conn_encode(
-		       &h, &(struct m0_o2ib_params){ RIG_DEPTH, 256, 4096 },
-		       buf, sizeof buf));
+		       &h, &(struct m0_o2ib_params){ depth, 256, 4096 }, buf,
+		       sizeof buf));
+}
+
+static void accept_it(void)
+{
+	accept_with(RIG_DEPTH);
 }
 
 static void all_up(void)
@@ -171,16 +178,21 @@ static void one_that_fails_is_left(void **state)
 }
 
 /* The peer rejects the connection that was asked for last. */
-static void reject_it(enum m0_o2ib_reason reason)
+static void reject_with(enum m0_o2ib_reason reason, uint16_t depth)
 {
 	struct m0_o2ib_reject rej = { .ibr_reason = (uint8_t)reason,
 				      .ibr_version = M0_O2IB_VERSION,
 				      .ibr_stamp = stamp,
-				      .ibr_limits = { RIG_DEPTH, 256, 4096 } };
+				      .ibr_limits = { depth, 256, 4096 } };
 
 	rig.rg_dev.odv_up->odu_refused(ours[--ours_nr]->rgq_qp.oqp_user, buf,
 				       m0_o2ib__reject_encode(&rej, buf));
 	rig_step(&rig);
+}
+
+static void reject_it(enum m0_o2ib_reason reason)
+{
+	reject_with(reason, RIG_DEPTH);
 }
 
 /* The pause after a rejection is also that of a further connection. */
@@ -282,6 +294,46 @@ static void one_is_the_default(void **state)
 	rig_fini(&rig);
 }
 
+static void agreed_count(void *arg, enum m0_log_level level, const char *text)
+{
+	unsigned *nr = arg;
+
+	(void)level;
+	*nr += strcmp(text, "o2ib: 10.0.0.2@o2ib agrees with our limits now") ==
+	       0;
+}
+
+/* A connection with less than we ask for at first is no end of a mismatch; one with all of it is, and
+ * that is said once. */
+static void an_end_of_a_mismatch_is_said(void **state)
+{
+	unsigned agreed = 0;
+	unsigned i;
+
+	(void)state;
+	ours_nr = 0;
+	m0_log_set(agreed_count, &agreed);
+	m0_log_level_set(M0_LOG_NOTICE);
+	rig_init(&rig, US, US_STAMP);
+	(void)send(16);
+	assert_true(asks());
+	reject_with(M0_O2IB_MSG_QUEUE_SIZE, 4);
+	assert_true(asks());
+	accept_with(4);
+	assert_int_equal(agreed, 0);
+	for (i = 0; i < 2; ++i) {
+		rig_over(&rig, ours[--ours_nr]);
+		rig_wait(&rig, M0_TIME_ONE_SECOND);
+		(void)send(16);
+		assert_true(asks());
+		accept_it();
+		assert_int_equal(agreed, 1);
+	}
+	rig_fini(&rig);
+	m0_log_level_set(M0_LOG_WARN);
+	m0_log_set(NULL, NULL);
+}
+
 #define SEVERAL(name) cmocka_unit_test_setup_teardown(name, several_begin, end)
 
 int main(void)
@@ -297,6 +349,7 @@ int main(void)
 		SEVERAL(one_that_is_lost_is_replaced),
 		SEVERAL(the_last_that_is_lost_is_told),
 		cmocka_unit_test(one_is_the_default),
+		cmocka_unit_test(an_end_of_a_mismatch_is_said),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
