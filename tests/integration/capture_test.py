@@ -294,6 +294,7 @@ class Captures(cli.Case):
         one, two = self.busy('64K')
         begun = self.begin(one, '--snap', '1M')
         begun[0].send_signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, begun[0].pid, os.WSTOPPED)
         size = os.path.getsize(begun[1])
 
         def moved():

@@ -164,7 +164,7 @@ static void garbage_is_refused(void **state)
 	m0_attach__head(&region.aer_head, M0_ATTACH_REGION, sizeof region);
 	assert_int_equal(write_rc(fd, &region, sizeof region), -EPROTO);
 	/* A version of another time gets a reason. */
-	hello.ahl_head.ahd_version = 2;
+	hello.ahl_head.ahd_version = M0_ATTACH_VERSION + 1;
 	assert_int_equal(write_rc(fd, &hello, sizeof hello), 0);
 	assert_int_equal(word_get(fd, M0_ATTACH_REFUSE), -EPROTONOSUPPORT);
 	is_over(fd);
