@@ -181,6 +181,7 @@ void m0_xlnet__bulk(struct m0_net_kit_buf        *kb,
 	xb->xb_again = 0;
 	xb->xb_tries_nr = 0;
 	xb->xb_rests = false;
+	xb->xb_end_again = false;
 	if (xb->xb_cancelled != m0_net_kit_buf_id(kb)) {
 		xb->xb_md.xd_kind = XLNET_ACTIVE;
 		rc = bulk_begin(kb, xb, desc);
@@ -210,14 +211,21 @@ static void piece_end(struct xlnet_buf *xb, unsigned nr, int32_t status,
 		xb->xb_moved += bytes;
 }
 
+/*
+ * A confirmation that is sent again is not waited for: if the first had arrived, and its
+ * answer was lost, nothing answers. All bytes have arrived in any case.
+ */
 static void piece_event(struct xlnet_buf *xb, const struct m0_lnet_event *ev)
 {
 	unsigned nr = (unsigned)(uintptr_t)ev->ev_op_user;
 
+	if ((xb->xb_moving >> nr & 1) == 0)
+		return;
 	/* Its SEND may follow the answer, and fail if the MD is unlinked. */
-	if ((xb->xb_moving >> nr & 1) != 0 &&
-	    (ev->ev_type != M0_LNET_EV_SEND || ev->ev_status != 0))
+	if (ev->ev_type != M0_LNET_EV_SEND || ev->ev_status != 0)
 		piece_end(xb, nr, ev->ev_status, ev->ev_mlength);
+	else if (nr == PIECE_END && xb->xb_end_again)
+		m0_xlnet__end(xb, 0);
 }
 
 /* If only pieces are left that are to be moved again, the MD ends for that. */
@@ -238,8 +246,10 @@ static int pieces_again(struct xlnet_buf *xb)
 	++xb->xb_tries_nr;
 	xb->xb_rests = false;
 	xb->xb_todo = xb->xb_again & ~(UINT32_C(1) << PIECE_END);
-	if (xb->xb_todo != xb->xb_again)
+	if (xb->xb_todo != xb->xb_again) {
 		xb->xb_end_due = true;
+		xb->xb_end_again = true;
+	}
 	xb->xb_again = 0;
 	return pieces_bind(xb);
 }

@@ -162,6 +162,8 @@ struct xlnet_buf {
 	bool xb_all;
 	/** Active: the confirmation is still to be sent. */
 	bool xb_end_due;
+	/** The confirmation is sent again. */
+	bool xb_end_again;
 	/** Active: the MD is being unlinked, another one follows. */
 	bool xb_rests;
 	/** Active: how many MDs have followed the first. */
