@@ -25,7 +25,10 @@ enum {
 	LND_MS = 5000,
 	TRANSACTION_MS = 15000,
 	/** A rail carries 16 MiB in about this time. */
-	TRANSFER_MS = 170
+	TRANSFER_MS = 170,
+	/** A transfer with a dead rail: what that has not sent ends by the driver's time-out, and
+	 * nothing waits for that of the transaction. */
+	CUT_MS = 2 * LND_MS + 2 * TRANSFER_MS
 };
 
 /** Any operation ends by then. */
@@ -443,6 +446,34 @@ static void rail_dies_under_a_short_transfer(void **state)
 		}
 }
 
+static bool passive_is_over(void *arg)
+{
+	(void)arg;
+	return hosts[1].h_ends_nr > 0;
+}
+
+/** The passive side has ended, and its answer dies with a rail, as it may with either. */
+static void answer_to_the_confirmation_is_lost(void **state)
+{
+	unsigned is_get;
+	unsigned rail;
+
+	(void)state;
+	for (is_get = 0; is_get < 2; ++is_get)
+		for (rail = 0; rail < 2; ++rail) {
+			up(2, 0, 2, 0, true);
+			transfer_begin(is_get, SEG);
+			transfer_end(is_get, SEG, TRANSFER_MS);
+			transfer_begin(is_get, BYTES);
+			assert_true(m0_sim_run_until(&sim, passive_is_over,
+						     NULL, BOUND_NS));
+			assert_int_equal(hosts[0].h_ends_nr, 0);
+			rail_cut(1, rail, true);
+			transfer_end(is_get, BYTES, CUT_MS);
+			down();
+		}
+}
+
 static void both_rails_die(void **state)
 {
 	unsigned is_get;
@@ -530,6 +561,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(sizes_are_cut_into_pieces),
 		cmocka_unit_test(rail_dies_in_the_middle),
 		cmocka_unit_test(rail_dies_under_a_short_transfer),
+		cmocka_unit_test(answer_to_the_confirmation_is_lost),
 		cmocka_unit_test(both_rails_die),
 		cmocka_unit_test(buffer_is_cancelled_while_rails_are_dead),
 		cmocka_unit_test(stale_buffer_is_not_tried_again),
