@@ -300,7 +300,7 @@ static int spread_sent(struct m0_lnet_msg *msg, int status)
 	return m0_lnet__again_status(msg, status);
 }
 
-/* Does the operation wait on another path than this one, which is lost? */
+/* Its path is lost: may another one exist? */
 static bool has_another_path(const struct m0_lnet_msg *msg)
 {
 	return m0_lnet__again_status(msg, -ECONNRESET) == -EAGAIN;
@@ -352,12 +352,30 @@ static bool is_by_lpni_down(const struct m0_lnet_msg *msg)
 	return false;
 }
 
-static void lost_fail(struct m0_list *lost)
+/* Is its answer lost with this hop (`ni` NULL: with a rail that is down)? */
+static bool is_lost(const struct m0_lnet_msg *msg, const struct m0_lnet_ni *ni,
+		    const struct m0_lnet_nid *hop)
 {
+	bool lost = ni != NULL ? is_by_hop(msg, ni, hop)
+			       : is_by_ni_down(msg) || is_by_lpni_down(msg);
+
+	return lost && has_another_path(msg);
+}
+
+static void lost_fail(struct m0_lnet_engine *eng, const struct m0_lnet_ni *ni,
+		      const struct m0_lnet_nid *hop)
+{
+	struct m0_list       lost;
 	struct m0_list_link *link;
 	struct m0_lnet_msg  *msg;
+	struct m0_lnet_msg  *next;
 
-	while ((link = m0_list_first(lost)) != NULL) {
+	m0_list_init(&lost);
+	m0_list_for_each_entry_safe(&eng->le_sick.lsk_spread, msg, next,
+				    struct m0_lnet_msg, msg_tx.mtx_link)
+		if (is_lost(msg, ni, hop))
+			m0_list_move_tail(&lost, &msg->msg_tx.mtx_link);
+	while ((link = m0_list_first(&lost)) != NULL) {
 		msg = m0_list_entry(link, struct m0_lnet_msg, msg_tx.mtx_link);
 		m0_lnet__response_drop(msg);
 		m0_lnet__response_fail(msg, -EAGAIN);
@@ -367,31 +385,12 @@ static void lost_fail(struct m0_list *lost)
 void m0_lnet__hop_lost(const struct m0_lnet_ni  *ni,
 		       const struct m0_lnet_nid *hop)
 {
-	struct m0_list      lost;
-	struct m0_lnet_msg *msg;
-	struct m0_lnet_msg *next;
-
-	m0_list_init(&lost);
-	m0_list_for_each_entry_safe(&ni->lni_engine->le_sick.lsk_spread, msg,
-				    next, struct m0_lnet_msg, msg_tx.mtx_link)
-		if (is_by_hop(msg, ni, hop) && has_another_path(msg))
-			m0_list_move_tail(&lost, &msg->msg_tx.mtx_link);
-	lost_fail(&lost);
+	lost_fail(ni->lni_engine, ni, hop);
 }
 
 void m0_lnet__rail_down(struct m0_lnet_engine *eng)
 {
-	struct m0_list      lost;
-	struct m0_lnet_msg *msg;
-	struct m0_lnet_msg *next;
-
-	m0_list_init(&lost);
-	m0_list_for_each_entry_safe(&eng->le_sick.lsk_spread, msg, next,
-				    struct m0_lnet_msg, msg_tx.mtx_link)
-		if ((is_by_ni_down(msg) || is_by_lpni_down(msg)) &&
-		    has_another_path(msg))
-			m0_list_move_tail(&lost, &msg->msg_tx.mtx_link);
-	lost_fail(&lost);
+	lost_fail(eng, NULL, NULL);
 }
 
 /* The PUT or GET was sent, or could not be. */
