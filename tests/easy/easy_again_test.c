@@ -68,16 +68,6 @@ static void open_at(struct m0_easy **ret, const char *place, bool is_service)
 		fail_msg("%s: %d, %s", place, rc, why);
 }
 
-static void pause_ms(unsigned ms)
-{
-	struct m0_semaphore never;
-
-	m0_semaphore_init(&never, 0);
-	(void)m0_semaphore_timeddown(
-		&never, m0_time_add(m0_time_now(), ms * M0_TIME_ONE_MSEC));
-	m0_semaphore_fini(&never);
-}
-
 static int setup(void **state)
 {
 	(void)state;
@@ -122,7 +112,7 @@ static void calls_begin(unsigned first, unsigned nr, unsigned ms)
 					       .ec_out = &sums[i],
 					       .ec_out_max = sizeof(uint64_t) };
 		assert_int_equal(m0_easy_begin(client, &calls[i]), 0);
-		pause_ms(ms);
+		(void)m0_nanosleep(ms * M0_TIME_ONE_MSEC, NULL);
 	}
 }
 
@@ -146,7 +136,7 @@ static void client_waits_for_its_service(void **state)
 
 	(void)state;
 	assert_int_equal(pthread_create(&thread, NULL, client_thread, NULL), 0);
-	pause_ms(300);
+	(void)m0_nanosleep(300 * M0_TIME_ONE_MSEC, NULL);
 	open_at(&service, places[0], true);
 	assert_int_equal(pthread_join(thread, NULL), 0);
 	assert_int_equal(add_one(), 1);
@@ -203,7 +193,7 @@ static void stranger_comes_between(bool late)
 	if (late) {
 		assert_int_equal(
 			pthread_create(&thread, NULL, client_thread, NULL), 0);
-		pause_ms(200);
+		(void)m0_nanosleep(200 * M0_TIME_ONE_MSEC, NULL);
 	} else {
 		calls_begin(0, CALLS_NR, 50);
 		assert_int_equal(m0_easy_call(client, &call), -ETIMEDOUT);

@@ -138,23 +138,13 @@ static void fetch(struct m0_rpc_raw *raw, int nr)
 	m0_rpc_item_put(&raw->rr_item);
 }
 
-static void pause_ms(unsigned ms)
-{
-	struct m0_semaphore never;
-
-	m0_semaphore_init(&never, 0);
-	(void)m0_semaphore_timeddown(
-		&never, m0_time_add(m0_time_now(), ms * M0_TIME_ONE_MSEC));
-	m0_semaphore_fini(&never);
-}
-
 static void ended_wait(int nr)
 {
 	int i;
 
 	for (i = 0;
 	     i < 500 && __atomic_load_n(&ended_nr, __ATOMIC_RELAXED) < nr; ++i)
-		pause_ms(10);
+		(void)m0_nanosleep(10 * M0_TIME_ONE_MSEC, NULL);
 	assert_int_equal(__atomic_load_n(&ended_nr, __ATOMIC_RELAXED), nr);
 }
 
@@ -211,7 +201,7 @@ static void earlier_offer_gives_its_memory(void **state)
 	assert_int_equal(ask(1, 1, NULL), 0);
 	for (i = 2, rc = -ENOBUFS; i < 500 && rc == -ENOBUFS; ++i) {
 		rc = ask(1, (uint64_t)i, &reply);
-		pause_ms(2);
+		(void)m0_nanosleep(2 * M0_TIME_ONE_MSEC, NULL);
 	}
 	assert_int_equal(rc, 0);
 	assert_int_equal(ask(1, (uint64_t)i - 1, &copy), 0);
