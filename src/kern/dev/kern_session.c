@@ -2,9 +2,9 @@
 /*
  * Sessions: messages, memory, bells and the end.
  *
- * What a process can delay for as long as it likes, copies from and to its memory and the
- * pinning of it, happens under kne_lock alone, and outside of the library, whose threads
- * are counted. The device's thread takes neither.
+ * A process can delay copies from and to its memory, and the pinning of it, without end. Both
+ * happen under kne_lock alone, and outside of the library, whose threads are counted. The
+ * device's thread never takes that lock.
  */
 #include <linux/cred.h>
 #include <linux/mm.h>
