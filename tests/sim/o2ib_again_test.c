@@ -3,6 +3,7 @@
  * Two nodes on net o2ib, each put with a buffer of its own: one put is cancelled, which ends the
  * connection of both. The other is executed, once.
  */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,6 +21,8 @@
 
 enum {
 	BYTES = 100000,
+	HALF = BYTES / 2,
+	BEFORE = 64,
 	PUTS = 2,
 	/** One way, and how long a cancelled put may go on. */
 	LATENCY_MS = 200,
@@ -132,7 +135,7 @@ static void buffer_make(struct host *host, unsigned nr,
 	nb->nb_timeout = M0_TIME_NEVER;
 }
 
-static void put_begin(unsigned nr)
+static void put_begin_of(unsigned nr, m0_bcount_t bytes)
 {
 	struct m0_net_buffer    *from = &hosts[0].h_puts[nr].p_nb;
 	struct m0_net_buffer    *to = &hosts[1].h_puts[nr].p_nb;
@@ -145,8 +148,14 @@ static void put_begin(unsigned nr)
 	assert_int_equal(m0_net_buffer_add(to, &hosts[1].h_tm), 0);
 	assert_int_equal(m0_net_end_point_put(ep), 0);
 	buffer_make(&hosts[0], nr, M0_NET_QT_ACTIVE_BULK_SEND);
+	from->nb_length = bytes;
 	assert_int_equal(m0_net_desc_copy(&to->nb_desc, &from->nb_desc), 0);
 	assert_int_equal(m0_net_buffer_add(from, &hosts[0].h_tm), 0);
+}
+
+static void put_begin(unsigned nr)
+{
+	put_begin_of(nr, BYTES);
 }
 
 static bool has_bytes(unsigned nr)
@@ -274,9 +283,38 @@ static void the_answer_is_lost(void **state)
 	the_other_is_executed();
 }
 
+/* A region that has the memory of a put, and memory that no other region has, leaves: the device
+ * refuses what the peer writes by its key, which ends the connection, and nothing else. */
+static void a_region_leaves_under_a_put(void **state)
+{
+	struct put *to = &hosts[1].h_puts[0];
+	char       *addr;
+
+	(void)state;
+	connection_make();
+	put_begin_of(0, HALF);
+	addr = to->p_nb.nb_buffer.ov_buf[0];
+	assert_int_equal(m0_lnet_mem_register(hosts[1].h_lnet, addr - BEFORE,
+					      BEFORE + HALF),
+			 0);
+	m0_sim_run_ms(&sim, LATENCY_MS + LATENCY_MS / 2);
+	m0_lnet_mem_deregister(hosts[1].h_lnet, addr - BEFORE, BEFORE + HALF);
+	m0_sim_run_ms(&sim, LATENCY_MS / 4);
+	assert_int_equal(to->p_ends_nr, 0);
+	assert_true(m0_sim_run_until(&sim, is_over, &hosts[0].h_puts[0],
+				     20 * M0_TIME_ONE_SECOND));
+	assert_int_equal(hosts[0].h_puts[0].p_status, -EREMOTEIO);
+	assert_int_equal(to->p_ends_nr, 0);
+	end_all(0);
+	/* The next one has a connection. */
+	connection_make();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(a_region_leaves_under_a_put, up,
+						down),
 		cmocka_unit_test_setup_teardown(the_request_is_lost, up, down),
 		cmocka_unit_test_setup_teardown(the_answer_is_lost, up, down),
 	};

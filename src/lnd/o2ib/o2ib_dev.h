@@ -296,7 +296,8 @@ struct m0_o2ib_dev_ops {
 	 * registered; maps of it may fail, too.
 	 */
 	int (*odo_mem_add)(struct m0_o2ib_dev *dev, struct m0_o2ib_mem *mem);
-	/** Pre: no map is of it. */
+	/** Keys of maps that are of it are of no use any more: an access by them is refused,
+	 * and ends its connection. */
 	void (*odo_mem_del)(struct m0_o2ib_dev *dev, struct m0_o2ib_mem *mem);
 	/**
 	 * Gets keys for the memory of a transfer: those of regions (of several that

@@ -284,8 +284,11 @@ static void key_del(struct rdm_dev *dev, struct rdm_key *key)
 		at = &(*at)->rdk_next;
 	}
 	*at = key->rdk_next;
-	M0_ASSERT_INFO(key->rdk_maps_nr == 0, "registered memory is in use");
-	free(key);
+	/* Transfers that have it are refused from now on. */
+	if (key->rdk_maps_nr > 0)
+		key->rdk_is_gone = true;
+	else
+		free(key);
 }
 
 /* Finds the smallest: the driver's own may be within one of the application, which leaves. */
@@ -395,8 +398,8 @@ static void rdm_unmap(struct m0_o2ib_port *port, struct m0_o2ib_map *map)
 {
 	struct rdm_key *key = map->omp_priv[0];
 
-	if (key != NULL)
-		--key->rdk_maps_nr;
+	if (key != NULL && --key->rdk_maps_nr == 0 && key->rdk_is_gone)
+		free(key);
 	if (map->omp_priv[1] != NULL)
 		key_del(port_of(port)->rdo_dev, map->omp_priv[1]);
 }

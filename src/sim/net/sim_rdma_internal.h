@@ -23,8 +23,9 @@ struct rdm_key {
 	char                     *rdk_addr;
 	uint64_t                  rdk_bytes;
 	uint64_t                  rdk_shift;
-	/** Uses of a region's key. */
+	/** Uses of a region's key. When the region has left, the last one frees it. */
 	unsigned rdk_maps_nr;
+	bool     rdk_is_gone;
 };
 
 struct rdm_dev {
