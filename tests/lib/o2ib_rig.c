@@ -376,6 +376,12 @@ void rig_init_deep(struct rig *rig, uint64_t nid4, uint64_t stamp,
 void rig_init_options(struct rig *rig, uint64_t nid4, uint64_t stamp,
 		      unsigned depth, const char *options)
 {
+	rig_init_bounded(rig, nid4, stamp, depth, options, 16384);
+}
+
+void rig_init_bounded(struct rig *rig, uint64_t nid4, uint64_t stamp,
+		      unsigned depth, const char *options, unsigned conns_max)
+{
 	struct m0_o2ib_cfg cfg;
 	char               why[M0_LND_WHY_BYTES];
 	int                rc;
@@ -386,6 +392,7 @@ void rig_init_options(struct rig *rig, uint64_t nid4, uint64_t stamp,
 	rig->rg_dev.odv_ops = &dev_ops;
 	rig->rg_dev.odv_reactor = &rig->rg_reactor;
 	m0_o2ib_cfg_default(&cfg);
+	cfg.obc_conns_max = conns_max;
 	cfg.obc_accepting_max = RIG_ACCEPTING_MAX;
 	rc = m0_o2ib_create(&rig->rg_lnd, &cfg, &rig->rg_dev);
 	M0_ASSERT(rc == 0);

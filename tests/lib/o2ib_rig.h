@@ -126,6 +126,9 @@ void rig_init_deep(struct rig *rig, uint64_t nid4, uint64_t stamp,
 /** As rig_init_deep(), with options of the network. */
 void rig_init_options(struct rig *rig, uint64_t nid4, uint64_t stamp,
 		      unsigned depth, const char *options);
+/** As rig_init_options(), with a bound of connections in all. */
+void rig_init_bounded(struct rig *rig, uint64_t nid4, uint64_t stamp,
+		      unsigned depth, const char *options, unsigned conns_max);
 /** Stops the NI, and plays the ends of all QPs. */
 void rig_fini(struct rig *rig);
 /** Steps of the driver until it has nothing to do at once. */

@@ -322,6 +322,8 @@ struct m0_o2ib__drv {
 	struct m0_list odr_free_xfers;
 	struct m0_list odr_free_rxs;
 	unsigned       odr_conns_nr;
+	/** Peers that have connections. */
+	unsigned odr_reached_nr;
 	/** The chain that is being built. */
 	struct m0_o2ib_wr odr_wrs[M0_O2IB_CHAIN_MAX];
 	/** Segments of each. */
@@ -515,6 +517,8 @@ void m0_o2ib__peer_broken(struct m0_o2ib__peer *peer,
 			  struct m0_o2ib__conn *conn);
 /** Tells the engine what was lost. Frees the peer if nothing is left. */
 void m0_o2ib__peer_check(struct m0_o2ib__peer *peer);
+/** A connection is up, or one of the peer's will be soon. */
+bool m0_o2ib__is_reached(const struct m0_o2ib__peer *peer);
 /** Makes the next attempt if it is time. */
 void m0_o2ib__peer_try(struct m0_o2ib__peer *peer);
 void m0_o2ib__peer_drop(struct m0_o2ib__peer *peer, int status);

@@ -39,7 +39,8 @@ static struct m0_o2ib__conn *conn_make(struct m0_o2ib__peer    *peer,
 	m0_list_init(&conn->ocn_gets);
 	m0_list_init(&conn->ocn_replies);
 	m0_list_add_tail(&peer->ope_conns, &conn->ocn_link);
-	++peer->ope_conns_nr;
+	if (peer->ope_conns_nr++ == 0)
+		++ni->oni_drv->odr_reached_nr;
 	++ni->oni_conns_nr;
 	++ni->oni_drv->odr_conns_nr;
 	m0_o2ib__scan_by(ni, conn->ocn_deadline);
@@ -77,10 +78,23 @@ static void conn_free(struct m0_o2ib__conn *conn)
 		m0_list_del(&conn->ocn_dirty);
 	if (m0_list_link_is_in(&conn->ocn_pausing))
 		m0_list_del(&conn->ocn_pausing);
-	--conn->ocn_peer->ope_conns_nr;
+	if (--conn->ocn_peer->ope_conns_nr == 0)
+		--ni->oni_drv->odr_reached_nr;
 	--ni->oni_conns_nr;
 	--ni->oni_drv->odr_conns_nr;
 	m0_free(conn);
+}
+
+/** May a peer have one more? Those beyond the first of each peer leave a quarter of all to the
+ * first ones of others. */
+static bool has_room(const struct m0_o2ib__drv *drv, bool is_further)
+{
+	unsigned max = drv->odr_cfg.obc_conns_max;
+
+	M0_PRE(drv->odr_reached_nr <= drv->odr_conns_nr);
+	return drv->odr_conns_nr < max &&
+	       (!is_further ||
+		drv->odr_conns_nr - drv->odr_reached_nr < max - (max + 3) / 4);
 }
 
 static struct m0_o2ib_qp_cfg qp_cfg(const struct m0_o2ib__ni *ni,
@@ -120,7 +134,7 @@ int m0_o2ib__conn_begin(struct m0_o2ib__peer *peer)
 	int                   rc;
 
 	M0_PRE(peer->ope_asking == NULL);
-	if (drv->odr_conns_nr >= drv->odr_cfg.obc_conns_max)
+	if (!has_room(drv, m0_o2ib__is_reached(peer)))
 		return -ENFILE;
 	conn = conn_make(peer, M0_O2IB__ASKING);
 	if (conn == NULL)
@@ -357,10 +371,8 @@ static void others_break(struct m0_o2ib__peer *peer)
 
 static bool is_full(const struct m0_o2ib__ni *ni)
 {
-	const struct m0_o2ib_cfg *cfg = &ni->oni_drv->odr_cfg;
-
-	return ni->oni_drv->odr_conns_nr >= cfg->obc_conns_max ||
-	       ni->oni_accepting_nr >= cfg->obc_accepting_max;
+	return !has_room(ni->oni_drv, false) ||
+	       ni->oni_accepting_nr >= ni->oni_drv->odr_cfg.obc_accepting_max;
 }
 
 /** NULL: `answer` rejects the request. */
@@ -384,9 +396,11 @@ static struct m0_o2ib__peer *asker(struct m0_o2ib__ni    *ni,
 		return NULL;
 	}
 	peer = m0_o2ib__peer_get(ni, hdr->ibh_src_nid4);
-	if (peer == NULL)
+	if (peer == NULL || !has_room(ni->oni_drv, m0_o2ib__is_reached(peer))) {
 		m0_o2ib__conn_reject(&ni->oni_self, M0_O2IB_NO_RESOURCES,
 				     answer);
+		return NULL;
+	}
 	return peer;
 }
 

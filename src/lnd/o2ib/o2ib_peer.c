@@ -63,6 +63,11 @@ static bool is_coming(const struct m0_o2ib__peer *peer)
 	return false;
 }
 
+bool m0_o2ib__is_reached(const struct m0_o2ib__peer *peer)
+{
+	return conn_up(peer) != NULL || is_coming(peer);
+}
+
 /** The connection that a message takes: each in turn. */
 static struct m0_o2ib__conn *conn_take(struct m0_o2ib__peer *peer)
 {
@@ -218,7 +223,7 @@ void m0_o2ib__peer_asked(struct m0_o2ib__peer *peer, bool retry,
 			delay_ns == 0
 				? 0
 				: m0_time_add(m0_o2ib__now(drv), delay_ns);
-	else if (conn_up(peer) == NULL && !is_coming(peer))
+	else if (!m0_o2ib__is_reached(peer))
 		give_up(peer, status);
 	else
 		peer->ope_more_at =

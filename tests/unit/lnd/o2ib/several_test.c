@@ -279,6 +279,72 @@ static void one_that_is_lost_is_replaced(void **state)
 	assert_true(asks());
 }
 
+static int bounded_begin(void **state)
+{
+	(void)state;
+	ours_nr = 0;
+	stamp = PEER_STAMP;
+	rig_init_bounded(&rig, US, US_STAMP, RIG_DEPTH, "conns_per_peer=8",
+			 RIG_QPS_MAX);
+	return 0;
+}
+
+/* A request of another peer. */
+static bool other_is_accepted(unsigned nr)
+{
+	struct m0_o2ib_hdr h = hdr(M0_O2IB_CONNREQ, 0);
+
+	h.ibh_src_nid4 = PEER + nr;
+	h.ibh_src_stamp = PEER_STAMP + nr;
+	h.ibh_dst_stamp = 0;
+	return rig_request(&rig, buf,
+			   m0_o2ib__conn_encode(&h,
+						&(struct m0_o2ib_params){
+							RIG_DEPTH, 256, 4096 },
+						buf, sizeof buf)) != NULL;
+}
+
+/* The first of a peer, and others as long as a quarter of all is left for first ones. */
+enum {
+	TO_ONE = 1 + RIG_QPS_MAX * 3 / 4
+};
+
+/* Further connections of ours leave room for peers that have none. */
+static void further_ones_leave_room_for_others(void **state)
+{
+	struct rig_tx *rt;
+
+	(void)state;
+	(void)send(16);
+	while (asks())
+		accept_it();
+	assert_int_equal(ours_nr, TO_ONE);
+	assert_null(ask(RIG_DEPTH));
+	assert_true(other_is_accepted(1));
+	assert_false(other_is_accepted(1));
+	assert_false(other_is_accepted(2));
+	/* One that is gone makes room for a first one, and for no other. */
+	rig_over(&rig, ours[0]);
+	assert_true(other_is_accepted(2));
+	rt = send(16);
+	assert_false(rt->rgt_is_done);
+}
+
+/* So do those that a peer asks for. */
+static void those_of_the_peer_leave_room_for_others(void **state)
+{
+	struct rig_qp *of_peer;
+	unsigned       nr = 0;
+
+	(void)state;
+	while ((of_peer = ask(RIG_DEPTH)) != NULL) {
+		rig_up(&rig, of_peer, NULL, 0);
+		++nr;
+	}
+	assert_int_equal(nr, TO_ONE);
+	assert_true(other_is_accepted(1));
+}
+
 /* Without the option there is one. */
 static void one_is_the_default(void **state)
 {
@@ -335,6 +401,7 @@ static void an_end_of_a_mismatch_is_said(void **state)
 }
 
 #define SEVERAL(name) cmocka_unit_test_setup_teardown(name, several_begin, end)
+#define BOUNDED(name) cmocka_unit_test_setup_teardown(name, bounded_begin, end)
 
 int main(void)
 {
@@ -348,6 +415,8 @@ int main(void)
 		SEVERAL(those_of_the_dead_end),
 		SEVERAL(one_that_is_lost_is_replaced),
 		SEVERAL(the_last_that_is_lost_is_told),
+		BOUNDED(further_ones_leave_room_for_others),
+		BOUNDED(those_of_the_peer_leave_room_for_others),
 		cmocka_unit_test(one_is_the_default),
 		cmocka_unit_test(an_end_of_a_mismatch_is_said),
 	};
