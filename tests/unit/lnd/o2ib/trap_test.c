@@ -132,6 +132,42 @@ static void a_blocked_portal_holds_its_messages_alone(void **state)
 	assert_int_equal(got.om_hdr.ibh_credits, RIG_DEPTH);
 }
 
+/* Uncertain (3.4): LNet's header promises more than an IMMEDIATE has. The message fails, and the
+ * connection stays. */
+static void a_payload_that_is_short_fails_alone(void **state)
+{
+	static const uint8_t bytes[8];
+	struct m0_o2ib_hdr   h = hdr(M0_O2IB_IMMEDIATE, 0);
+
+	(void)state;
+	rig.rg_wanted = sizeof bytes + 1;
+	assert_true(rig_say(
+		&rig, qp, buf,
+		m0_o2ib__immediate_encode(
+			&h,
+			&(struct m0_o2ib_immediate){ lnet(M0_O2IB_LNET_PUT),
+						     bytes, sizeof bytes },
+			buf, sizeof buf)));
+	assert_true(rig_last(&rig)->rgr_is_done);
+	assert_int_equal(rig_last(&rig)->rgr_status, -EPROTO);
+	assert_false(qp->rgq_is_broken);
+	say_immediate(sizeof bytes, 0);
+	assert_int_equal(rig_last(&rig)->rgr_status, 0);
+}
+
+/* Uncertain (1.5): identities in messages have room for IPv4 alone. */
+static void an_address_of_ipv6_is_refused(void **state)
+{
+	struct m0_lnd_ni ni = rig.rg_ni;
+	char             why[M0_LND_WHY_BYTES];
+
+	(void)state;
+	ni.ldn_nid.ln_size = 12;
+	assert_int_equal(rig.rg_lnd->ld_ops->ldo_ni_start(rig.rg_lnd, &ni, why),
+			 -EAFNOSUPPORT);
+	assert_string_equal(why, "net o2ib has IPv4 addresses only");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -139,6 +175,8 @@ int main(void)
 		CASE(a_connection_has_the_type_of_service),
 		CASE(a_peer_has_deep_queues_and_many_connections),
 		CASE(a_blocked_portal_holds_its_messages_alone),
+		CASE(a_payload_that_is_short_fails_alone),
+		CASE(an_address_of_ipv6_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
