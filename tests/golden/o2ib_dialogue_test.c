@@ -165,6 +165,27 @@ static void own_put_req(void)
 	cookie_add(d.d_msg.om_req.ibq_cookie, d.d_own.om_req.ibq_cookie);
 }
 
+static void own_get_req(void)
+{
+	const struct m0_o2ib_req *req = &d.d_msg.om_req;
+	struct rig_tx            *rt;
+	uint64_t                  written;
+
+	rt = rig_get_make(&rig, NID4(NODE_1 + NODE_2 - d.d_us),
+			  req->ibq_lnet_hdr, req->ibq_sink.ibd_bytes);
+	assert_non_null(rt);
+	rig.rg_get = rt;
+	rig_xmit(&rig, rt);
+	own_next(&written);
+	assert_memory_equal(d.d_own.om_req.ibq_lnet_hdr, req->ibq_lnet_hdr,
+			    M0_O2IB_LNET_HDR_BYTES);
+	assert_true(d.d_own.om_req.ibq_sink.ibd_bytes ==
+		    req->ibq_sink.ibd_bytes);
+	assert_int_equal(d.d_own.om_req.ibq_sink.ibd_key, RIG_KEY);
+	++d.d_spent;
+	cookie_add(req->ibq_cookie, d.d_own.om_req.ibq_cookie);
+}
+
 static void own_put_ack(void)
 {
 	uint64_t written;
@@ -202,6 +223,9 @@ static void own_say(void)
 	case M0_O2IB_PUT_REQ:
 		own_put_req();
 		break;
+	case M0_O2IB_GET_REQ:
+		own_get_req();
+		break;
 	case M0_O2IB_PUT_ACK:
 		own_put_ack();
 		break;
@@ -230,7 +254,8 @@ static void peer_say(const uint8_t *bytes, size_t nr)
 	memcpy(buf, bytes, nr);
 	buf[CREDITS_AT] = (uint8_t)min64u(buf[CREDITS_AT], d.d_spent);
 	d.d_spent -= buf[CREDITS_AT];
-	if (type == M0_O2IB_PUT_ACK || type == M0_O2IB_PUT_DONE) {
+	if (type == M0_O2IB_PUT_ACK || type == M0_O2IB_PUT_DONE ||
+	    type == M0_O2IB_GET_DONE) {
 		cookie = cookie_of(m0_o2ib__cookie(bytes + COOKIE_AT));
 		memcpy(buf + COOKIE_AT, &cookie, sizeof cookie);
 	}
@@ -243,6 +268,11 @@ static void peer_say(const uint8_t *bytes, size_t nr)
 	assert_false(d.d_qp->rgq_is_broken);
 	if (type == M0_O2IB_IMMEDIATE || type == M0_O2IB_PUT_DONE)
 		assert_true(rig_last(&rig)->rgr_is_done);
+	if (type == M0_O2IB_GET_DONE) {
+		rig_complete(&rig, d.d_qp);
+		assert_true(rig.rg_get->rgt_is_done);
+		assert_int_equal(rig.rg_get->rgt_status, 0);
+	}
 }
 
 static void connect_as_then(void)
@@ -255,7 +285,9 @@ static void connect_as_then(void)
 
 	assert_int_equal(o2ib_decode(&d.d_msg, rep, rep_nr), 0);
 	if (d.d_us == NODE_2) {
-		rig_init(&rig, NID4(NODE_2), d.d_msg.om_hdr.ibh_src_stamp);
+		rig_init_options(&rig, NID4(NODE_2),
+				 d.d_msg.om_hdr.ibh_src_stamp, RIG_DEPTH,
+				 "get_req=1");
 		d.d_qp = rig_request(&rig, req, req_nr);
 		assert_non_null(d.d_qp);
 		assert_int_equal(o2ib_decode(&d.d_own, d.d_qp->rgq_private,
@@ -266,7 +298,8 @@ static void connect_as_then(void)
 		rig_up(&rig, d.d_qp, NULL, 0);
 		return;
 	}
-	rig_init(&rig, NID4(NODE_1), d.d_msg.om_hdr.ibh_dst_stamp);
+	rig_init_options(&rig, NID4(NODE_1), d.d_msg.om_hdr.ibh_dst_stamp,
+			 RIG_DEPTH, "get_req=1");
 	rig_xmit(&rig, rig_tx_make(&rig, NID4(NODE_2), ping, 0));
 	d.d_qp = rig_asking(&rig);
 	assert_non_null(d.d_qp);
@@ -318,11 +351,11 @@ static void put_as_either(void **state)
 	dialogue("17-o2ib-rxe-read-4K", NODE_2);
 }
 
-/* As the target: we ask by no GET_REQ. */
-static void get_as_the_target(void **state)
+static void get_as_either(void **state)
 {
 	(void)state;
 	dialogue("17-o2ib-rxe-write-1M", NODE_1);
+	dialogue("17-o2ib-rxe-write-1M", NODE_2);
 }
 
 int main(int argc, char **argv)
@@ -330,7 +363,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(ping_as_either),
 		cmocka_unit_test(put_as_either),
-		cmocka_unit_test(get_as_the_target),
+		cmocka_unit_test(get_as_either),
 	};
 
 	assert_int_equal(argc, 2);
