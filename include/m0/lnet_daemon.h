@@ -48,6 +48,9 @@ struct m0_lnet_daemon_rule {
 	 * match bits of their MEs; 0 ranges: none. */
 	unsigned                    ldr_tmids_nr;
 	struct m0_lnet_daemon_range ldr_tmids[M0_LNET_DAEMON_RANGES_MAX];
+	/** The daemon copies payloads to and from them, also if they have lc_same_host: no
+	 * process learns where they have their memory, nor do they learn that of others. */
+	bool ldr_no_copies;
 };
 
 /** Users that may attach, and limits of each process. */
@@ -102,6 +105,15 @@ struct m0_lnet_attached {
 	/** Operations that failed because of the policy, or because another process has the
 	 * number of the transfer machine. */
 	uint64_t lax_denied_nr;
+	/** Payload that came to it from processes of this node, and from the node's own
+	 * process: bytes that it has copied itself, and bytes that the daemon has copied. */
+	uint64_t lax_copied_bytes;
+	uint64_t lax_daemon_bytes;
+	/** Copies that it was asked for and has not made, so that the daemon copied. */
+	uint64_t lax_fell_back_nr;
+	/** Bytes that it has copied to and from shadows of memory that the daemon could not
+	 * map, as it says itself. */
+	uint64_t lax_shadow_bytes;
 };
 
 struct m0_lnet_daemon_info {

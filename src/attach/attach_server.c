@@ -233,13 +233,16 @@ void m0_attach_server_fini(struct m0_attach_server *server)
 /* ------------------------------------------------------------------ info -- */
 
 /*
- * The node's thread counts while this looks: a number may be a moment old. Operations and
- * events are counted in the area, where the process could change them: for people only.
+ * The node's thread counts while this looks: a number may be a moment old. Operations,
+ * events and shadows are counted in the area, where the process could change them: for people only.
  */
 static void info_fill(struct m0_attach__proc *proc, struct m0_attach_info *ret)
 {
 	const struct m0_serve        *srv = &proc->apr_serve;
 	const struct m0_shared_words *words = srv->srv_side.shs_words;
+	uint64_t near = __atomic_load_n(&srv->srv_near_bytes, __ATOMIC_RELAXED);
+	uint64_t copied =
+		__atomic_load_n(&srv->srv_copied_bytes, __ATOMIC_RELAXED);
 
 	*ret = (struct m0_attach_info){
 		.ain_creds = proc->apr_creds,
@@ -252,8 +255,14 @@ static void info_fill(struct m0_attach__proc *proc, struct m0_attach_info *ret)
 						 __ATOMIC_RELAXED),
 		.ain_denied_nr =
 			__atomic_load_n(&srv->srv_denied_nr, __ATOMIC_RELAXED),
-		.ain_copied_nr =
-			__atomic_load_n(&srv->srv_copied_nr, __ATOMIC_RELAXED),
+		.ain_copied_bytes = copied,
+		/* A copy is counted a moment before the message that it is for. */
+		.ain_daemon_bytes = near > copied ? near - copied : 0,
+		.ain_fell_back_nr = __atomic_load_n(&srv->srv_fell_back_nr,
+						    __ATOMIC_RELAXED),
+		.ain_shadow_bytes =
+			__atomic_load_n(&words->shw_down_put.shl_shadow_bytes,
+					__ATOMIC_RELAXED),
 		.ain_is_ending =
 			__atomic_load_n(&srv->srv_ends, __ATOMIC_RELAXED),
 	};

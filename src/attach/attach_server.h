@@ -34,6 +34,8 @@ struct m0_attach_rule {
 	uint32_t               aru_id;
 	struct m0_serve_ranges aru_portals;
 	struct m0_serve_ranges aru_tmids;
+	/** Such processes do not copy for the daemon, nor do others copy from them. */
+	bool aru_no_copies;
 };
 
 /** Users that may attach, and the most that a process may have. */
@@ -73,7 +75,7 @@ bool m0_attach_policy_allows(const struct m0_attach_policy *policy,
 			     const uint32_t *groups, unsigned groups_nr);
 
 /**
- * Fills in svg_portals and svg_tmids: what a process with these credentials, and further
+ * Fills in svg_portals, svg_tmids and svg_no_copies: what a process with these credentials, and further
  * groups, may use.
  */
 void m0_attach_policy_rights(const struct m0_attach_policy *policy,
@@ -95,8 +97,12 @@ struct m0_attach_info {
 	uint32_t ain_events_nr;
 	/** Operations that it was kept from, by the policy or the owner of a number. */
 	uint64_t ain_denied_nr;
-	/** Payloads that it has copied from the memory of other processes. */
-	uint64_t ain_copied_nr;
+	/** Bytes that came to it from processes of the node: copied by it, and by the daemon;
+	 * copies that it was asked for in vain; bytes to and from shadows, by its own word. */
+	uint64_t ain_copied_bytes;
+	uint64_t ain_daemon_bytes;
+	uint64_t ain_fell_back_nr;
+	uint64_t ain_shadow_bytes;
 	bool     ain_is_ending;
 };
 

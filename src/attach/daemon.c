@@ -156,6 +156,7 @@ static void rules_of(const struct m0_lnet_daemon_cfg *cfg,
 		ranges_of(rule->ldr_portals, rule->ldr_portals_nr,
 			  &ret->aru_portals);
 		ranges_of(rule->ldr_tmids, rule->ldr_tmids_nr, &ret->aru_tmids);
+		ret->aru_no_copies = rule->ldr_no_copies;
 	}
 }
 
@@ -275,6 +276,10 @@ unsigned m0_lnet_daemon_procs_get(struct m0_lnet_daemon   *daemon,
 			.lax_ops_nr = info[i].ain_ops_nr,
 			.lax_events_nr = info[i].ain_events_nr,
 			.lax_denied_nr = info[i].ain_denied_nr,
+			.lax_copied_bytes = info[i].ain_copied_bytes,
+			.lax_daemon_bytes = info[i].ain_daemon_bytes,
+			.lax_fell_back_nr = info[i].ain_fell_back_nr,
+			.lax_shadow_bytes = info[i].ain_shadow_bytes,
 		};
 	m0_free(info);
 	return nr;

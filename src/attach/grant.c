@@ -132,6 +132,7 @@ void m0_attach_policy_rights(const struct m0_attach_policy *policy,
 
 	ret->svg_portals = M0_SERVE_RANGES_ALL;
 	ret->svg_tmids = M0_SERVE_RANGES_ALL;
+	ret->svg_no_copies = false;
 	if (policy->apo_rules_nr == 0)
 		return;
 	while (i < policy->apo_rules_nr &&
@@ -144,6 +145,7 @@ void m0_attach_policy_rights(const struct m0_attach_policy *policy,
 		return;
 	ret->svg_portals = policy->apo_rules[i].aru_portals;
 	ret->svg_tmids = policy->apo_rules[i].aru_tmids;
+	ret->svg_no_copies = policy->apo_rules[i].aru_no_copies;
 }
 
 unsigned m0_attach__creds(int sock, struct m0_shared_creds *ret,

@@ -279,7 +279,9 @@ static int hello_take(struct m0_attach__proc       *proc,
 	if (rc != 0)
 		return rc;
 	cfg.svg_tms = &proc->apr_server->asv_tms;
-	cfg.svg_copies = &proc->apr_server->asv_copies;
+	cfg.svg_no_copies = proc->apr_no_copies;
+	if (!cfg.svg_no_copies)
+		cfg.svg_copies = &proc->apr_server->asv_copies;
 	cfg.svg_portals = proc->apr_portals;
 	cfg.svg_tmids = proc->apr_tmids;
 	rc = proc_open(proc, &cfg);
@@ -492,6 +494,7 @@ static int proc_make(struct m0_attach_server *server, int sock,
 	proc->apr_creds = *creds;
 	proc->apr_portals = rights->svg_portals;
 	proc->apr_tmids = rights->svg_tmids;
+	proc->apr_no_copies = rights->svg_no_copies;
 	proc->apr_since = m0_time_now();
 	proc->apr_deadline = m0_time_add(proc->apr_since, GREETING_TIME);
 	proc->apr_sock = (struct m0_loop_fd){ sock, sock_handler };

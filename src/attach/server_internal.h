@@ -24,6 +24,7 @@ struct m0_attach__proc {
 	/** Portals and numbers of transfer machines that the policy admits. */
 	struct m0_serve_ranges apr_portals;
 	struct m0_serve_ranges apr_tmids;
+	bool                   apr_no_copies;
 	m0_time_t              apr_since;
 	/** Its HELLO comes until then. */
 	m0_time_t         apr_deadline;

@@ -88,9 +88,10 @@ void m0_front__mem_result(struct m0_lnet *lnet, void *mem, uint32_t nr,
  * Copies bytes [offset, offset + bytes) of an MD, as far as it has them, from memory of
  * the process to shadows of it (`out`), or back. Strand, while the MD has not ended.
  * front_mem.c.
+ * @return the bytes that were copied
  */
-void m0_front__shadow_copy(struct m0_lnet *lnet, uint32_t md, uint64_t offset,
-			   uint64_t bytes, bool out);
+uint64_t m0_front__shadow_copy(struct m0_lnet *lnet, uint32_t md,
+			       uint64_t offset, uint64_t bytes, bool out);
 /** The daemon's answer about a number, or the end. tm_number.c. */
 void m0_front__tm_result(struct m0_lnet *lnet, struct m0_front_tm *tm,
 			 int status, uint32_t nr);

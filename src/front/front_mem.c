@@ -342,19 +342,20 @@ static char *seg_at(const struct m0_lnet *lnet, const struct m0_ring_seg *seg)
 	return (char *)mem->hmr_key.mek_addr + seg->rsg_offset;
 }
 
-void m0_front__shadow_copy(struct m0_lnet *lnet, uint32_t md, uint64_t offset,
-			   uint64_t bytes, bool out)
+uint64_t m0_front__shadow_copy(struct m0_lnet *lnet, uint32_t md,
+			       uint64_t offset, uint64_t bytes, bool out)
 {
 	const struct m0_ring_md  *record = m0_front__md_record(lnet, md);
 	const struct m0_bufvec   *vec = m0_front__md_at(lnet, md)->fmd_vec;
 	const struct m0_ring_seg *segs = record->rmd_segs;
 	uint64_t                  at = offset + record->rmd_vec_offset;
+	uint64_t                  copied = 0;
 	uint64_t                  nr;
 	uint32_t                  i;
 
 	if (M0_FRONT_GET(lnet->fro_mems.hmz_shadows_nr) == 0 ||
 	    offset > record->rmd_length)
-		return;
+		return 0;
 	bytes = min64u(bytes, record->rmd_length - offset);
 	if (record->rmd_segs_nr > M0_RING_SEGS_NR)
 		segs = M0_RING_RECORD(&lnet->fro_records[M0_RING_SEGS],
@@ -375,9 +376,11 @@ void m0_front__shadow_copy(struct m0_lnet *lnet, uint32_t md, uint64_t offset,
 		if (other != own)
 			memcpy(out ? other + at : own + at,
 			       out ? own + at : other + at, nr);
+		copied += other == own ? 0 : nr;
 		bytes -= nr;
 		at = 0;
 	}
+	return copied;
 }
 
 void m0_front__mem_result(struct m0_lnet *lnet, void *arg, uint32_t nr,
@@ -755,8 +758,6 @@ void m0_front__mems_left(struct m0_lnet *lnet)
 			region_deregister(lnet, mem);
 	}
 }
-
-/* ------------------------------------------------------------------------ */
 
 /*
  * The call does not wait until the drivers have released the memory, because callers hold

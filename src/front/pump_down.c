@@ -18,16 +18,16 @@ static void shadow_out(struct m0_pump *pump)
 	switch (req->srq_opcode) {
 	case M0_SHARED_PUT:
 	case M0_SHARED_BIND_PUT:
-		m0_front__shadow_copy(
-			pump->pmp_lnet, op->rop_md, op->rop_md_offset,
+		m0_pump__shadow_copy(
+			pump, op->rop_md, op->rop_md_offset,
 			op->rop_bytes == 0 ? UINT64_MAX : op->rop_bytes, true);
 		break;
 	case M0_SHARED_MD_ATTACH:
 	case M0_SHARED_QUEUE_ATTACH:
 	case M0_SHARED_ENTRY_ATTACH:
 		if ((req->srq_md.rmd_options & M0_LNET_MD_OP_GET) != 0)
-			m0_front__shadow_copy(pump->pmp_lnet, req->srq_md_nr, 0,
-					      UINT64_MAX, true);
+			m0_pump__shadow_copy(pump, req->srq_md_nr, 0,
+					     UINT64_MAX, true);
 		break;
 	default:
 		break;

@@ -226,6 +226,9 @@ void m0_pump__region_result(struct m0_pump *pump, uint32_t nr, bool is_add,
 
 /* -- pump_copy.c ----------------------------------------------------------- */
 
+/** m0_front__shadow_copy(), counted in the area. */
+void m0_pump__shadow_copy(struct m0_pump *pump, uint32_t md, uint64_t offset,
+			  uint64_t bytes, bool out);
 /** Is the report a copy that waits for the next turn? */
 bool m0_pump__copy_waits(const struct m0_pump          *pump,
 			 const struct m0_shared_report *rep);

@@ -72,9 +72,8 @@ static int op_event_do(struct m0_pump *pump, const struct m0_shared_report *rep)
 	*ev = rep->shp_event;
 	m0_pump__event_name(pump, ev, op->pop_md, op->pop_md_gen, record);
 	if (second && op->pop_is_get && ev->rev_status == 0)
-		m0_front__shadow_copy(pump->pmp_lnet, op->pop_md,
-				      record->rop_md_offset, ev->rev_mlength,
-				      false);
+		m0_pump__shadow_copy(pump, op->pop_md, record->rop_md_offset,
+				     ev->rev_mlength, false);
 	op->pop_had_send |= !second;
 	op->pop_had_answer |= second;
 	if (rep->shp_is_last) {
@@ -206,9 +205,8 @@ static int incoming_do(struct m0_pump *pump, const struct m0_shared_report *rep)
 	record->rin_event = rep->shp_event;
 	if (rep->shp_event.rev_type == M0_LNET_EV_PUT &&
 	    rep->shp_event.rev_status == 0)
-		m0_front__shadow_copy(pump->pmp_lnet, md,
-				      rep->shp_event.rev_offset,
-				      rep->shp_event.rev_mlength, false);
+		m0_pump__shadow_copy(pump, md, rep->shp_event.rev_offset,
+				     rep->shp_event.rev_mlength, false);
 	m0_pump__event_name(pump, &record->rin_event, md, gen, NULL);
 	if (ends)
 		m0_pump__md_end(pump, md);

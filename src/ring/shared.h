@@ -85,7 +85,10 @@ struct m0_shared_line {
 	uint32_t shl_word;
 	/** In the line up_taken: incoming messages among the entries taken. */
 	uint32_t shl_incoming;
-	uint8_t  shl_reserved[M0_SHARED_LINE_BYTES - 8];
+	/** In the line down_put: bytes that the client has copied to and from shadows of
+	 * memory that it could not hand over. For people only. */
+	uint64_t shl_shadow_bytes;
+	uint8_t  shl_reserved[M0_SHARED_LINE_BYTES - 16];
 } __attribute__((__aligned__(64)));
 
 /** Bits of a word "I sleep". */

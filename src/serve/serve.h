@@ -136,6 +136,8 @@ struct m0_serve_cfg {
 	struct m0_serve_ranges svg_portals;
 	/** Numbers of transfer machines that it may claim, and for which it may have MEs. */
 	struct m0_serve_ranges svg_tmids;
+	/** The policy forbids copies: the owner leaves svg_copies NULL. */
+	bool svg_no_copies;
 };
 
 /** The defaults of a process; svg_tms and svg_copies are NULL. */
@@ -206,8 +208,12 @@ struct m0_serve {
 	struct m0_serve_copy srv_copies[M0_SHARED_COPIES_MAX];
 	uint64_t             srv_unreadable;
 	uint32_t             srv_serial;
-	/** Copies that it has made. Atomic: written by the node's thread. */
-	uint64_t            srv_copied_nr;
+	/** Bytes that came to it from processes of this node and from the node's own, those of
+	 * them that it has copied, and copies that it was asked for and has not made. Atomic:
+	 * written by the node's thread. */
+	uint64_t            srv_near_bytes;
+	uint64_t            srv_copied_bytes;
+	uint64_t            srv_fell_back_nr;
 	enum m0_serve_state srv_state;
 	/** Atomic: the attachment is to end. */
 	bool srv_ends;

@@ -81,18 +81,17 @@ void m0_serve__copy_region_add(struct m0_serve *srv, uint32_t nr)
 	++all->vcs_nr;
 }
 
-void m0_serve__copy_region_del(struct m0_serve *srv, uint32_t nr)
+void m0_serve__copy_region_del(struct m0_serve *srv, const void *addr)
 {
 	struct m0_serve_copies *all = srv->srv_cfg.svg_copies;
-	uint32_t                i;
+	uint32_t                at;
 
-	for (i = 0; all != NULL && i < all->vcs_nr; ++i) {
-		if (all->vcs_spans[i].vsp_serve == srv &&
-		    all->vcs_spans[i].vsp_nr == nr) {
-			index_del(all, i);
-			return;
-		}
-	}
+	if (all == NULL)
+		return;
+	/* The index has no region of a process that did not give its home. */
+	at = index_behind(all, (uintptr_t)addr);
+	if (at > 0 && all->vcs_spans[at - 1].vsp_addr == (uintptr_t)addr)
+		index_del(all, at - 1);
 }
 
 /* The region that has the address; NULL: none of any process. @param ret_bytes  from there on. */
@@ -331,22 +330,45 @@ static void copy_cancel(struct m0_copier *copier, uint64_t nr)
 	copy->vcy_state = M0_SERVE_COPY_CANCELLED;
 }
 
+/* Only this thread writes the counter. */
+static void count(uint64_t *counter, uint64_t nr)
+{
+	__atomic_store_n(counter, *counter + nr, __ATOMIC_RELAXED);
+}
+
+void m0_serve__near_count(struct m0_serve *srv, const struct m0_lnet_event *ev)
+{
+	if (M0_IN(ev->ev_type, (M0_LNET_EV_PUT, M0_LNET_EV_REPLY)) &&
+	    ev->ev_status == 0 && m0_lnet_nid_is_lo(&ev->ev_sender))
+		count(&srv->srv_near_bytes, ev->ev_mlength);
+}
+
+/* Counts the answer to a copy that was asked for. */
+static void outcome_count(struct m0_serve            *srv,
+			  const struct m0_serve_copy *copy, uint64_t error)
+{
+	if (error == 0 && copy->vcy_state == M0_SERVE_COPY_AWAY)
+		count(&srv->srv_copied_bytes, copy->vcy_job.cjo_bytes);
+	else if (error != 0)
+		count(&srv->srv_fell_back_nr, 1);
+	if (M0_IN(error, (EPERM, ENOSYS)))
+		srv->srv_unreadable |= copy->vcy_from_bit;
+}
+
 int m0_serve__copy_done(struct m0_serve *srv)
 {
 	const struct m0_shared_request *req = &srv->srv_req;
-	struct m0_serve_copy           *copy = &srv->srv_copies[req->srq_nr];
-	enum m0_serve_copy_state        state = copy->vcy_state;
+	enum m0_serve_copy_state        state;
+	struct m0_serve_copy           *copy;
 
 	M0_PRE(req->srq_nr < M0_SHARED_COPIES_MAX);
+	copy = &srv->srv_copies[req->srq_nr];
+	state = copy->vcy_state;
 	if (state == M0_SERVE_COPY_FREE || copy->vcy_gen != req->srq_gen)
 		return m0_serve__broken(srv, "copy", req->srq_nr,
 					"a copy that has no answer");
+	outcome_count(srv, copy, req->srq_number);
 	copy->vcy_state = M0_SERVE_COPY_FREE;
-	if (req->srq_number == 0)
-		__atomic_store_n(&srv->srv_copied_nr, srv->srv_copied_nr + 1,
-				 __ATOMIC_RELAXED);
-	else if (req->srq_number == EPERM || req->srq_number == ENOSYS)
-		srv->srv_unreadable |= copy->vcy_from_bit;
 	if (state == M0_SERVE_COPY_AWAY) {
 		copy->vcy_job.cjo_done(copy->vcy_job.cjo_user,
 				       -(int)req->srq_number);

@@ -549,14 +549,17 @@ static int region_add(struct m0_serve *srv)
 static int region_del(struct m0_serve *srv)
 {
 	const struct m0_shared_request *req = &srv->srv_req;
-	int                             rc;
+	const struct m0_shared_region  *region =
+		&srv->srv_regions.srs_regions[req->srq_nr - 1];
+	const void *addr = region->srg_addr;
+	int         rc;
 
 	if (srv->srv_region_users[req->srq_nr - 1] > 0)
 		return -EBUSY;
 	rc = m0_shared_region_del(&srv->srv_regions, &srv->srv_side,
 				  req->srq_nr, req->srq_gen);
 	if (rc == 0)
-		m0_serve__copy_region_del(srv, req->srq_nr);
+		m0_serve__copy_region_del(srv, addr);
 	return rc;
 }
 

@@ -195,9 +195,11 @@ void m0_serve__tms_end(struct m0_serve *srv);
 
 /** In the first run: others may copy from the process, and it from them. */
 void m0_serve__copies_begin(struct m0_serve *srv);
-/** A region was added, or is to be unmapped. */
+/** A region was added, or one that was at this address was unmapped. */
 void m0_serve__copy_region_add(struct m0_serve *srv, uint32_t nr);
-void m0_serve__copy_region_del(struct m0_serve *srv, uint32_t nr);
+void m0_serve__copy_region_del(struct m0_serve *srv, const void *addr);
+/** Counts the bytes of an event that came from this node. */
+void m0_serve__near_count(struct m0_serve *srv, const struct m0_lnet_event *ev);
 /** COPY_DONE. @return 0, or -EPROTO */
 int m0_serve__copy_done(struct m0_serve *srv);
 /** The process copies no more: the daemon does what it was asked for. */

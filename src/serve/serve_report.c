@@ -177,6 +177,7 @@ void m0_serve__event(struct m0_lnet_eq *eq, const struct m0_lnet_event *ev)
 	bool                    is_unlink = ev->ev_type == M0_LNET_EV_UNLINK;
 
 	M0_PRE(eq == &md->vmd_eq->veq_eq && md->vmd_gen != 0);
+	m0_serve__near_count(srv, ev);
 	/* A process receives only the last event of an MD without a queue. */
 	if (md->vmd_eq == srv->srv_quiet && is_incoming(ev) && ev->ev_unlinked)
 		is_unlink = true;

@@ -47,9 +47,10 @@ static const struct argp_option attach_options[] = {
 	  "Most memory of all processes together; default no bound", 0 },
 	{ "attach-rule", KEY_RULE, "RULE", 0,
 	  "Portals and numbers of transfer machines that processes may use: "
-	  "[user=NAME:|group=NAME:][portals=RANGES:][tms=RANGES], as "
-	  "user=ann:portals=40:tms=0-63; the first rule that is about a "
-	  "process applies; default all",
+	  "[user=NAME:|group=NAME:][portals=RANGES:][tms=RANGES:]"
+	  "[copies=on|off], as user=ann:portals=40:tms=0-63; copies=off: "
+	  "the node copies for processes with --same-host, too; the first "
+	  "rule that is about a process applies; default all",
 	  0 },
 	{ 0 },
 };

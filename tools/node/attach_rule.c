@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
- * Rules of the policy: [user=NAME:|group=NAME:][portals=RANGES:][tms=RANGES]. A list that is
- * not given admits all numbers.
+ * Rules of the policy: [user=NAME:|group=NAME:][portals=RANGES:][tms=RANGES:][copies=on|off].
+ * A list that is not given admits all numbers.
  */
 #include <stdio.h>
 #include <string.h>
@@ -105,6 +105,14 @@ static void ranges_set(struct attach_opts *opts, const char *word, char *value,
 		bad_value(opts, word, shown, accepted);
 }
 
+static void copies_set(struct attach_opts         *opts,
+		       struct m0_lnet_daemon_rule *rule, const char *value)
+{
+	rule->ldr_no_copies = strcmp(value, "off") == 0;
+	if (!rule->ldr_no_copies && strcmp(value, "on") != 0)
+		bad_value(opts, "copies", value, "on, off");
+}
+
 static void part_set(struct attach_opts *opts, struct m0_lnet_daemon_rule *rule,
 		     char *part)
 {
@@ -115,7 +123,7 @@ static void part_set(struct attach_opts *opts, struct m0_lnet_daemon_rule *rule,
 	if (value == NULL || *value == '\0')
 		bad_value(opts, "RULE", part,
 			  "user=NAME, group=NAME, portals=RANGES, tms=RANGES, "
-			  "separated by colons");
+			  "copies=on|off, separated by colons");
 	else if (strcmp(part, "user") == 0)
 		who_set(opts, rule, value, true);
 	else if (strcmp(part, "group") == 0)
@@ -126,8 +134,11 @@ static void part_set(struct attach_opts *opts, struct m0_lnet_daemon_rule *rule,
 	else if (strcmp(part, "tms") == 0)
 		ranges_set(opts, part, value, TMID_MAX, rule->ldr_tmids,
 			   &rule->ldr_tmids_nr);
+	else if (strcmp(part, "copies") == 0)
+		copies_set(opts, rule, value);
 	else
-		bad_value(opts, "RULE", part, "user, group, portals, tms");
+		bad_value(opts, "RULE", part,
+			  "user, group, portals, tms, copies");
 }
 
 void attach_rule_option(struct attach_opts *opts, const char *text)

@@ -32,6 +32,10 @@ static void process_add(struct json_t                 *item,
 	jout_num(item, "operations", proc->lax_ops_nr);
 	jout_num(item, "events", proc->lax_events_nr);
 	jout_num(item, "denied", proc->lax_denied_nr);
+	jout_num(item, "copied", proc->lax_copied_bytes);
+	jout_num(item, "copied by the node", proc->lax_daemon_bytes);
+	jout_num(item, "fell back", proc->lax_fell_back_nr);
+	jout_num(item, "by shadows", proc->lax_shadow_bytes);
 }
 
 static int show(const struct ctl_request *req, struct m0_lnet_daemon *daemon,

@@ -14,8 +14,10 @@ static void rules_are_for_users_and_groups(void **state)
 {
 	struct m0_attach_policy policy = {
 		.apo_rules_nr = 2,
-		.apo_rules = { { M0_ATTACH_USER, 7, portal_20, portals_30 },
-			       { M0_ATTACH_GROUP, 8, portals_30, portal_20 } },
+		.apo_rules = { { M0_ATTACH_USER, 7, portal_20, portals_30,
+				 true },
+			       { M0_ATTACH_GROUP, 8, portals_30, portal_20,
+				 false } },
 		.apo_unmapped_uid = (uint32_t)-1,
 		.apo_unmapped_gid = (uint32_t)-1,
 	};
@@ -32,10 +34,12 @@ static void rules_are_for_users_and_groups(void **state)
 	assert_true(m0_serve_ranges_have(&cfg.svg_tmids, 30));
 	assert_true(m0_serve_ranges_have(&cfg.svg_tmids, 34));
 	assert_false(m0_serve_ranges_have(&cfg.svg_tmids, 35));
+	assert_true(cfg.svg_no_copies);
 	/* A member of the group, by its own group or a further one. */
 	creds.scr_uid = 9;
 	RIGHTS(0);
 	assert_true(m0_serve_ranges_have(&cfg.svg_portals, 33));
+	assert_false(cfg.svg_no_copies);
 	creds.scr_gid = 1;
 	RIGHTS(2);
 	assert_true(m0_serve_ranges_have(&cfg.svg_portals, 33));
@@ -66,9 +70,9 @@ static void process_has_the_rights_of_its_user(void **state)
 
 	(void)state;
 	policy->apo_rules_nr = 1;
-	policy->apo_rules[0] = (struct m0_attach_rule){ M0_ATTACH_USER,
-							geteuid(), portals_30,
-							M0_SERVE_RANGES_ALL };
+	policy->apo_rules[0] =
+		(struct m0_attach_rule){ M0_ATTACH_USER, geteuid(), portals_30,
+					 M0_SERVE_RANGES_ALL, false };
 	fix_restart();
 	assert_int_equal(fix_attach(&proc), 0);
 	assert_true(fix_entry(&proc, 3, 7, 4096));
