@@ -157,10 +157,10 @@ static void rule_forbids_copies(void **state)
 {
 	(void)state;
 	fix.fx_policy.apo_rules_nr = 1;
-	fix.fx_policy.apo_rules[0] = (struct m0_attach_rule){
-		M0_ATTACH_USER, geteuid(), M0_SERVE_RANGES_ALL,
-		M0_SERVE_RANGES_ALL, true
-	};
+	fix.fx_policy.apo_rules[0] =
+		(struct m0_attach_rule){ M0_ATTACH_USER, geteuid(),
+					 M0_SERVE_RANGES_ALL,
+					 M0_SERVE_RANGES_ALL, true };
 	fix_restart();
 	attach(&to);
 	attach(&from);
