@@ -3,6 +3,7 @@
 
 NEEDS = {
     'ucxam': ' (needs the package libucx-dev)',
+    'fireq': ' (needs the package libfabric-dev)',
 }
 
 # Slow rows get no more repeats than these.
@@ -36,6 +37,20 @@ PEERS = {
     'ucx-%s-%s' % (tls, what): 'UCX %s' % tls
     for tls in ('posix', 'sysv') for what in ('ping', 'rate')
 }
+
+
+# RPC: requests in flight. Both sides of all poll; ZeroMQ may also block, whichever is better.
+FLIGHT = 16
+ZMQ_WAYS = [('poll', '-p', 'polling'), ('block', '', 'blocking'),
+            ('free', '-c -1,-1', 'anywhere')]
+
+PROBES['near-rpc'] = 'rpcbench -t 0.003 -n 31 near req %d' % FLIGHT
+PROBES['fi-req'] = 'fireq -t 0.003 -n 31 %d shm' % FLIGHT
+PEERS['fi-req'] = 'libfabric shm'
+for _name, _options, _words in ZMQ_WAYS:
+    PROBES['zmq-ipc-' + _name] = 'zmqreq -t 0.005 -n 15 %s %d ipc' % (
+        _options, FLIGHT)
+    PEERS['zmq-ipc-' + _name] = 'ZeroMQ ipc, ' + _words
 
 
 def probe(who, size):
@@ -88,5 +103,13 @@ def rows(make):
         make(name + 'rate, 64 queued (TCP)', 'M/s', 'near-rate:m0',
              ['near-tcp-rate:m0'], better='higher', goal=None, spin='always',
              ref_name='TCP'),
+        make('same host, two processes: RPC 64 B, %d in flight' % FLIGHT, 'us',
+             'near-rpc:rpc', ['fi-req:req'], goal=1.0, stretch=2.0,
+             spin='always', ref_name='libfabric shm, send and receive'),
+        make('same host, two processes: RPC 64 B, %d in flight (ZeroMQ)'
+             % FLIGHT, 'us', 'near-rpc:rpc',
+             ['zmq-ipc-%s:req' % way[0] for way in ZMQ_WAYS], goal=3.0,
+             stretch=10.0, spin='always',
+             note='reference: the best of its ways to wait'),
         *bulk_rows(make),
     ]

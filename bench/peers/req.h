@@ -8,8 +8,12 @@
 
 enum {
 	REQ_BYTES = 64,
-	REQ_FLIGHT_MAX = 64
+	REQ_FLIGHT_MAX = 64,
+	REQ_CARD_BYTES = 256
 };
+
+/** Memory of both sides, in which each may leave its address, by side. */
+extern char (*req_cards)[REQ_CARD_BYTES];
 
 /** Side 1: answers requests at `where`, as many at a time. */
 void req_server_open(const char *where, unsigned flight);

@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* libfabric: reliable datagram end points of one provider, manual progress. */
-#include <rdma/fabric.h>
-#include <rdma/fi_cm.h>
-#include <rdma/fi_domain.h>
-#include <rdma/fi_endpoint.h>
-#include <rdma/fi_errno.h>
-#include <rdma/fi_rma.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "fi.h"
 #include "rma.h"
 
 enum {

@@ -12,7 +12,8 @@
 #include "rpc_m0.h"
 
 static const char usage[] =
-	"rpcbench [-t SLICE_S] [-n SLICES] [-c CPU,CPU] TEST\n"
+	"rpcbench [-t SLICE_S] [-n SLICES] [-c CPU,CPU] [near] TEST\n"
+	"  near: through shared memory, without the bare sockets\n"
 	"  req FLIGHT [off]    64 B there and back: raw, one at a time;\n"
 	"                      raw.batch, FLIGHT of them in a call; rpc\n"
 	"                      off: each item in a packet of its own\n"
@@ -124,9 +125,12 @@ static void time_all(void)
 static void do_req(unsigned flight)
 {
 	machines_add();
-	cases[cases_nr++] = net_raw_case(raw_make(RPC_REQ_BYTES), "raw");
-	if (flight > 1)
-		batch_add(flight);
+	if (!net_m0_is_near(&net)) {
+		cases[cases_nr++] =
+			net_raw_case(raw_make(RPC_REQ_BYTES), "raw");
+		if (flight > 1)
+			batch_add(flight);
+	}
 	echo_add(flight);
 	time_all();
 }
@@ -172,6 +176,11 @@ int main(int argc, char **argv)
 	char *const *arg = argv + i;
 	int          nr = argc - i;
 
+	if (nr > 0 && strcmp(arg[0], "near") == 0) {
+		net.m_xprt = "near";
+		arg++;
+		nr--;
+	}
 	if (nr >= 2 && strcmp(arg[0], "req") == 0) {
 		rpc.r_formation_off = nr > 2 && strcmp(arg[2], "off") == 0;
 		do_req(flight_of(arg[1]));
