@@ -268,9 +268,10 @@ static void in_ended(struct kern_stream *stream, ssize_t nr)
 {
 	if (nr == -EAGAIN && stream->knm_out_rc == 0)
 		return;
-	if (stream->knm_out_rc != 0)
-		nr = stream->knm_out_rc;
-	kern_stream_broken(stream, (int)nr);
+	stream->knm_in_rc = stream->knm_out_rc != 0 ? stream->knm_out_rc
+						    : (int)nr;
+	m0_list_del(&stream->knm_ready);
+	m0_list_add_tail(&stream->knm_tcp->knt_ended, &stream->knm_ready);
 }
 
 /* The end of a stream is reported once: it is looked for after each read. */

@@ -10,6 +10,7 @@ static struct kern_tcp *tcp_of(struct m0_reactor_source *src)
 static bool has_input(const struct kern_tcp *tcp)
 {
 	return !m0_list_is_empty(&tcp->knt_ready) ||
+	       !m0_list_is_empty(&tcp->knt_ended) ||
 	       (tcp->knt_pause_until == 0 &&
 		!m0_list_is_empty(&tcp->knt_callers));
 }
@@ -35,6 +36,27 @@ static void in_turn(struct kern_tcp *tcp)
 	}
 }
 
+/*
+ * Reports the streams that have ended. A peer that ends closes all its streams, and the
+ * end of one has the connection give up the others; what came on those before is read
+ * first.
+ */
+static void ended_report(struct kern_tcp *tcp)
+{
+	struct m0_list       ended;
+	struct m0_list_link *link;
+	struct kern_stream  *stream;
+
+	m0_list_init(&ended);
+	m0_list_splice_tail(&ended, &tcp->knt_ended);
+	kern_reactor_take(tcp->knt_reactor);
+	in_turn(tcp);
+	while ((link = m0_list_first(&ended)) != NULL) {
+		stream = m0_list_entry(link, struct kern_stream, knm_ready);
+		kern_stream_broken(stream, stream->knm_in_rc);
+	}
+}
+
 static bool tcp_pass(struct m0_reactor_source *src, m0_time_t now)
 {
 	struct kern_tcp *tcp = tcp_of(src);
@@ -44,6 +66,8 @@ static bool tcp_pass(struct m0_reactor_source *src, m0_time_t now)
 	if (!m0_list_is_empty(&tcp->knt_callers))
 		kern_accept_all(tcp);
 	in_turn(tcp);
+	if (M0_UNLIKELY(!m0_list_is_empty(&tcp->knt_ended)))
+		ended_report(tcp);
 	return has_input(tcp);
 }
 
@@ -153,6 +177,7 @@ static int tcp_create(struct m0_streams **ret, struct m0_reactor *reactor,
 	tcp->knt_streams.sts_ops = &streams_ops;
 	tcp->knt_streams.sts_reactor = reactor;
 	m0_list_init(&tcp->knt_ready);
+	m0_list_init(&tcp->knt_ended);
 	m0_list_init(&tcp->knt_out);
 	m0_list_init(&tcp->knt_all);
 	m0_list_init(&tcp->knt_listeners);

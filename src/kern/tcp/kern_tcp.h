@@ -80,6 +80,8 @@ struct kern_tcp {
 	struct kern_reactor     *knt_reactor;
 	/** Streams that have something to read, or whose dial may have ended. */
 	struct m0_list knt_ready;
+	/** Streams whose reading has ended, by knm_ready, until that is reported. */
+	struct m0_list knt_ended;
 	/** Streams that have something to write and may. */
 	struct m0_list knt_out;
 	struct m0_list knt_all;
@@ -114,6 +116,8 @@ struct kern_stream {
 	bool knm_out_full;
 	/** Why writing has failed; what has come is read still. */
 	int knm_out_rc;
+	/** Why reading has ended, on knt_ended. */
+	int knm_in_rc;
 	/** Bytes the user has not taken yet: [at, nr) of kept. */
 	uint8_t            *knm_kept;
 	size_t              knm_kept_at;
