@@ -73,7 +73,7 @@ test-packages:
 test-kernel:
 	@scripts/deps build
 	@scripts/test --build-only release
-	@tests/vm/run --build $(BUILD) kernel kernel-node kernel-net kernel-device kernel-device-suite kernel-store || [ $$? = 77 ]
+	@tests/vm/run --build $(BUILD) kernel kernel-node kernel-net kernel-device kernel-namespaces kernel-device-suite kernel-store || [ $$? = 77 ]
 
 bench:
 	@scripts/deps build bench

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 /*
  * The module: a node of LNet in this kernel, from parameters, as long as the module
- * is loaded.
+ * is loaded. It is in the first network namespace; kern_net.c has the nodes of others.
  */
 #include <linux/module.h>
 #include <linux/moduleparam.h>
 #include <linux/sched.h>
+#include <net/net_namespace.h>
 
-#include "kern/dev/kern_device.h"
+#include "kern/kern_node.h"
 #include "kern/os/kern_os.h"
 #include "kern/os/kern_tls.h"
 #include "kern/tcp/kern_tcp.h"
@@ -76,8 +77,8 @@ static ulong device_bytes_total = 4UL << 30;
 module_param(device_bytes_total, ulong, 0444);
 MODULE_PARM_DESC(device_bytes_total, "most bytes of memory of all processes");
 
-static struct m0_lnet *node;
-static struct m0_st   *node_selftest;
+/* The node of the first namespace, which machines of other modules use. */
+static struct kern_node first;
 
 static int accept_set(struct m0_lnet_cfg *cfg)
 {
@@ -93,7 +94,8 @@ static int accept_set(struct m0_lnet_cfg *cfg)
 }
 
 /* @param why  empty: the error alone tells. */
-static int cfg_make(struct m0_lnet_cfg *cfg, char *why)
+static int cfg_make(struct m0_lnet_cfg *cfg, const char *nets,
+		    const char *routing, char *why)
 {
 	int rc;
 
@@ -109,33 +111,92 @@ static int cfg_make(struct m0_lnet_cfg *cfg, char *why)
 			       accept);
 		return rc;
 	}
-	rc = m0_lnet_cfg_networks(cfg, networks, why);
-	if (rc == 0 && routes[0] != 0)
-		rc = m0_lnet_cfg_routes(cfg, routes, why);
+	rc = m0_lnet_cfg_networks(cfg, nets, why);
+	if (rc == 0 && routing[0] != 0)
+		rc = m0_lnet_cfg_routes(cfg, routing, why);
 	return rc;
 }
 
-static int selftest_open(void)
+static int selftest_open(struct kern_node *node)
 {
 	struct m0_st_cfg cfg;
 
 	m0_st_cfg_default(&cfg);
-	cfg.scf_lnet = node;
+	cfg.scf_lnet = node->knk_lnet;
 	cfg.scf_serves = true;
-	return m0_st_open(&node_selftest, &cfg);
+	return m0_st_open(&node->knk_selftest, &cfg);
 }
 
-/* Pre: no machine of another module uses it. */
-static void node_close(void)
+void kern_node_close(struct kern_node *node)
 {
-	if (node == NULL)
+	if (node->knk_lnet == NULL)
 		return;
-	kern_device_stop();
-	if (node_selftest != NULL)
-		m0_st_close(node_selftest);
-	(void)m0_net_lnet_unuse(node);
-	m0_lnet_close(node);
-	node = NULL;
+	kern_device_node_del(node->knk_device);
+	if (node->knk_selftest != NULL)
+		m0_st_close(node->knk_selftest);
+	m0_lnet_close(node->knk_lnet);
+	M0_SET0(node);
+}
+
+static int lnet_open(struct kern_node *node, struct net *net, const char *nets,
+		     const char *routing, char *why)
+{
+	struct m0_lnet_cfg *cfg;
+	int                 rc;
+
+	M0_ALLOC_PTR(cfg);
+	if (cfg == NULL)
+		return -ENOMEM;
+	rc = cfg_make(cfg, nets, routing, why);
+	if (rc == 0) {
+		*kern_net_here() = net;
+		rc = m0_lnet_open(&node->knk_lnet, cfg, why);
+		*kern_net_here() = NULL;
+	}
+	m0_free(cfg);
+	return rc;
+}
+
+int kern_node_open(struct kern_node *node, struct net *net, const char *nets,
+		   const char *routing, char *why)
+{
+	int rc = lnet_open(node, net, nets, routing, why);
+
+	if (rc != 0)
+		return rc;
+	if (selftest)
+		rc = selftest_open(node);
+	if (rc == 0 && device_mode != 0) {
+		node->knk_device = kern_device_node_add(node->knk_lnet, net);
+		if (node->knk_device == NULL)
+			rc = -ENOMEM;
+	}
+	if (rc != 0)
+		kern_node_close(node);
+	return rc;
+}
+
+/* Machines of other modules find it. */
+static int first_open(char *why)
+{
+	int rc;
+
+	if (networks[0] == 0)
+		return 0;
+	rc = kern_node_open(&first, &init_net, networks, routes, why);
+	if (rc != 0)
+		return rc;
+	rc = m0_net_lnet_use(first.knk_lnet);
+	if (rc != 0)
+		kern_node_close(&first);
+	return rc;
+}
+
+static void first_close(void)
+{
+	if (first.knk_lnet != NULL)
+		(void)m0_net_lnet_unuse(first.knk_lnet);
+	kern_node_close(&first);
 }
 
 static int device_open(char *why)
@@ -159,7 +220,7 @@ static int device_open(char *why)
 			       device_mode);
 		return -EINVAL;
 	}
-	rc = kern_device_start(node, &cfg);
+	rc = kern_device_start(&cfg);
 	if (rc != 0)
 		(void)snprintf(why, M0_LNET_WHY_BYTES,
 			       "there is no device /dev/colibri: %s",
@@ -167,42 +228,40 @@ static int device_open(char *why)
 	return rc;
 }
 
-static int node_open(struct m0_lnet_cfg *cfg, char *why)
+/* Nodes of namespaces end first, then what all have. */
+static void all_end(void)
 {
-	int rc = cfg_make(cfg, why);
+	kern_net_stop();
+	first_close();
+	kern_device_stop();
+}
 
-	if (rc == 0)
-		rc = m0_lnet_open(&node, cfg, why);
+static int all_start(char *why)
+{
+	int rc = device_open(why);
+
 	if (rc != 0)
 		return rc;
-	rc = m0_net_lnet_use(node);
-	if (rc == 0 && selftest)
-		rc = selftest_open();
-	if (rc == 0)
-		rc = device_open(why);
+	rc = first_open(why);
+	if (rc == 0) {
+		rc = kern_net_start();
+		if (rc != 0)
+			first_close();
+	}
 	if (rc != 0)
-		node_close();
+		kern_device_stop();
 	return rc;
 }
 
-static int node_start(void)
+static int start(void)
 {
-	struct m0_lnet_cfg *cfg;
-	char               *why;
-	int                 rc = -ENOMEM;
+	char *why = m0_alloc(M0_LNET_WHY_BYTES);
+	int   rc = why == NULL ? -ENOMEM : all_start(why);
 
-	if (networks[0] == 0)
-		return 0;
-	M0_ALLOC_PTR(cfg);
-	why = m0_alloc(M0_LNET_WHY_BYTES);
-	if (cfg != NULL && why != NULL) {
-		rc = node_open(cfg, why);
-		if (rc != 0)
-			pr_err("colibri: %s\n",
-			       why[0] != 0 ? why : m0_errname(rc));
-	}
+	if (rc != 0)
+		pr_err("colibri: %s\n",
+		       why != NULL && why[0] != 0 ? why : m0_errname(rc));
 	m0_free(why);
-	m0_free(cfg);
 	return rc;
 }
 
@@ -225,7 +284,7 @@ static int __init colibri_start(void)
 		return rc;
 	m0_log_level_set((enum m0_log_level)clip64u(
 		M0_LOG_FATAL, M0_LOG_DEBUG, (uint64_t)max64(log_level, 0)));
-	rc = node_start();
+	rc = start();
 	kern_leave();
 	if (rc != 0)
 		leak_report();
@@ -237,7 +296,7 @@ static void __exit colibri_end(void)
 	/* The module cannot stay, so it waits until another thread has left. */
 	while (kern_enter() != 0)
 		schedule_timeout_uninterruptible(1);
-	node_close();
+	all_end();
 	kern_leave();
 	leak_report();
 }

@@ -257,21 +257,26 @@ static int lnds_make(struct m0_node *node, char *why)
 	return rc;
 }
 
-/* Reactor, engine and drivers, bottom up; what was made stays on failure. */
-static int parts_make(struct m0_node *node, struct m0_strand *strand,
-		      const struct m0_host_ops *host, char *why)
+static int reactor_make(struct m0_node *node, struct m0_strand *strand,
+			char *why)
 {
-	m0_time_t now = m0_time_now();
-	int       rc = host->hso_reactor_create(&node->nod_reactor);
+	int rc = node->nod_host_ops->hso_reactor_create(&node->nod_reactor);
 
 	if (rc != 0)
 		return m0_node_why(why, rc, "sockets cannot be watched: %s",
 				   m0_errname(rc));
-	node->nod_reactor->rtr_now = now;
+	node->nod_reactor->rtr_now = m0_time_now();
 	if (node->nod_reactor->rtr_ops->rtro_strand_set != NULL)
 		node->nod_reactor->rtr_ops->rtro_strand_set(node->nod_reactor,
 							    strand);
-	rc = engine_make(node, now);
+	return 0;
+}
+
+/* Engine and drivers, bottom up; what was made stays on failure. */
+static int parts_make(struct m0_node *node, char *why)
+{
+	int rc = engine_make(node, node->nod_reactor->rtr_now);
+
 	if (rc == 0)
 		rc = lnds_make(node, why);
 	if (rc == 0 || why[0] != 0)
@@ -362,9 +367,12 @@ int m0_node_start(struct m0_node *node, struct m0_strand *strand,
 	if (ifaces == NULL)
 		return -ENOMEM;
 	node->nod_host_ops = ops;
-	rc = m0_node__ifaces_find(node, node->nod_cfg, ifaces, &nr, why);
+	rc = reactor_make(node, strand, why);
 	if (rc == 0)
-		rc = parts_make(node, strand, ops, why);
+		rc = m0_node__ifaces_find(node, node->nod_cfg, ifaces, &nr,
+					  why);
+	if (rc == 0)
+		rc = parts_make(node, why);
 	if (rc == 0)
 		rc = nis_start(node, ifaces, nr, why);
 	m0_free(ifaces);

@@ -76,7 +76,8 @@ int m0_node__ifaces_find(const struct m0_node     *node,
 	M0_ALLOC_ARR(ifaces, M0_NODE_IFACES_MAX);
 	if (ifaces == NULL)
 		return -ENOMEM;
-	nr = node->nod_host_ops->hso_ifaces(ifaces, M0_NODE_IFACES_MAX);
+	nr = node->nod_host_ops->hso_ifaces(node->nod_reactor, ifaces,
+					    M0_NODE_IFACES_MAX);
 	if (nr < 0)
 		rc = m0_node_why(why, nr,
 				 "the addresses of this machine cannot be "

@@ -41,10 +41,12 @@ struct m0_host_ops {
 				  struct m0_reactor           *reactor,
 				  const struct m0_streams_cfg *cfg);
 	/**
-	 * Lists the local addresses. @return how many there are, of which at
-	 * most `max` are stored; <0.
+	 * Lists the local addresses of the network in which the reactor's node is: of
+	 * the host, or of its part. @return how many there are, of which at most
+	 * `max` are stored; <0.
 	 */
-	int (*hso_ifaces)(struct m0_host_iface *ifaces, unsigned max);
+	int (*hso_ifaces)(struct m0_reactor    *reactor,
+			  struct m0_host_iface *ifaces, unsigned max);
 	/**
 	 * Does the kernel's LNet of this host have this NID, too? May be NULL:
 	 * no.

@@ -13,11 +13,11 @@ enum {
 	LIMIT_S = 20
 };
 
-/** What one accepted stream has seen. */
+/** Events of an accepted stream. */
 struct end {
 	struct m0_stream *en_stream;
 	size_t            en_in;
-	/** What the other one had read when this one ended. */
+	/** Bytes that the other one had read when this one ended. */
 	size_t en_other_in;
 	int    en_status;
 	int    en_broken_nr;

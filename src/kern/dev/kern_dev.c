@@ -17,7 +17,6 @@ enum {
 	REGIONS_MAX = 4096
 };
 
-/* There is one node, so there is one. */
 static struct kern_device the_device;
 
 int kern_device_enter(void)
@@ -273,20 +272,20 @@ static void thread_end(struct kern_device *device)
 	m0_thread_fini(&device->knv_thread);
 }
 
-int kern_device_start(struct m0_lnet *lnet, const struct kern_device_cfg *cfg)
+int kern_device_start(const struct kern_device_cfg *cfg)
 {
 	struct kern_device *device = &the_device;
 	int                 rc;
 
-	device->knv_lnet = lnet;
 	device->knv_cfg = *cfg;
 	device->knv_serve = m0_serve_cfg_default;
 	device->knv_serve.svg_shared.shc_regions_max = REGIONS_MAX;
 	device->knv_serve.svg_bytes_max = cfg->kvc_bytes_max;
-	device->knv_serve.svg_tms = &device->knv_tms;
 	init_waitqueue_head(&device->knv_queue);
 	spin_lock_init(&device->knv_lock);
+	init_waitqueue_head(&device->knv_gone);
 	INIT_LIST_HEAD(&device->knv_sessions);
+	INIT_LIST_HEAD(&device->knv_nodes);
 	rc = M0_THREAD_INIT(&device->knv_thread, struct kern_device *, NULL,
 			    &device_run, device, "colibri-dev");
 	if (rc == 0) {
@@ -294,8 +293,7 @@ int kern_device_start(struct m0_lnet *lnet, const struct kern_device_cfg *cfg)
 		if (rc != 0)
 			thread_end(device);
 	}
-	if (rc != 0)
-		device->knv_lnet = NULL;
+	device->knv_is_there = rc == 0;
 	return rc;
 }
 
@@ -303,10 +301,61 @@ void kern_device_stop(void)
 {
 	struct kern_device *device = &the_device;
 
-	if (device->knv_lnet == NULL)
+	if (!device->knv_is_there)
 		return;
+	M0_PRE(list_empty(&device->knv_nodes));
 	file_end(device);
 	thread_end(device);
-	m0_serve_tms_fini(&device->knv_tms);
-	device->knv_lnet = NULL;
+	device->knv_is_there = false;
+}
+
+/* ----------------------------------------------------------------- nodes -- */
+
+struct kern_device_node *kern_device_node_add(struct m0_lnet *lnet,
+					      struct net     *net)
+{
+	struct kern_device      *device = &the_device;
+	struct kern_device_node *node;
+
+	M0_PRE(device->knv_is_there);
+	M0_ALLOC_PTR(node);
+	if (node == NULL)
+		return NULL;
+	node->kvn_lnet = lnet;
+	node->kvn_net = net;
+	spin_lock(&device->knv_lock);
+	list_add_tail(&node->kvn_link, &device->knv_nodes);
+	spin_unlock(&device->knv_lock);
+	return node;
+}
+
+static bool node_is_free(struct kern_device            *device,
+			 const struct kern_device_node *node)
+{
+	bool is_free;
+
+	spin_lock(&device->knv_lock);
+	is_free = node->kvn_sessions_nr == 0;
+	spin_unlock(&device->knv_lock);
+	return is_free;
+}
+
+void kern_device_node_del(struct kern_device_node *node)
+{
+	struct kern_device  *device = &the_device;
+	struct kern_session *ses;
+
+	if (node == NULL)
+		return;
+	spin_lock(&device->knv_lock);
+	list_del(&node->kvn_link);
+	list_for_each_entry(ses, &device->knv_sessions, kne_link)
+	{
+		if (ses->kne_node == node)
+			kern_session_end(ses);
+	}
+	spin_unlock(&device->knv_lock);
+	wait_event_idle(device->knv_gone, node_is_free(device, node));
+	m0_serve_tms_fini(&node->kvn_tms);
+	m0_free(node);
 }

@@ -59,6 +59,8 @@ enum kern_session_state {
 
 struct kern_session {
 	struct kern_device *kne_device;
+	/** Until KERN_GONE. */
+	struct kern_device_node *kne_node;
 	/** In knv_sessions. */
 	struct list_head       kne_link;
 	struct m0_shared_creds kne_creds;
@@ -92,7 +94,8 @@ struct kern_session {
 	struct m0_serve      kne_serve;
 };
 
-/** @retval -EUSERS  too many are open. @retval -ENOMEM */
+/** @retval -EUSERS  too many are open. @retval -ENXIO  the namespace of the process has no
+ * node. @retval -ENOMEM */
 int kern_session_new(struct kern_device *device, struct kern_session **ret);
 /** Takes a message. @return 0 or a negative errno */
 int kern_session_write(struct kern_session *ses, const union m0_attach_msg *msg,
@@ -111,12 +114,22 @@ void kern_session_free(struct kern_session *ses);
 
 /* ---------------------------------------------------------------- device -- */
 
+/** The node of a network namespace. */
+struct kern_device_node {
+	struct m0_lnet *kvn_lnet;
+	struct net     *kvn_net;
+	/** Transfer machines of its sessions. The node's thread. */
+	struct m0_serve_tms kvn_tms;
+	/** In knv_nodes. */
+	struct list_head kvn_link;
+	/** Its sessions that are not KERN_GONE, by knv_lock. */
+	unsigned kvn_sessions_nr;
+};
+
 struct kern_device {
-	struct m0_lnet        *knv_lnet;
+	bool                   knv_is_there;
 	struct kern_device_cfg knv_cfg;
 	struct m0_serve_cfg    knv_serve;
-	/** Transfer machines of all sessions. The node's thread. */
-	struct m0_serve_tms knv_tms;
 	/** Bytes of memory of all sessions. Atomic. */
 	uint64_t         knv_bytes;
 	struct m0_thread knv_thread;
@@ -124,13 +137,16 @@ struct kern_device {
 	wait_queue_head_t knv_queue;
 	bool              knv_kicked;
 	bool              knv_stops;
-	/** Guards the list; the thread alone takes sessions off. */
+	/** Guards the lists; the thread alone takes sessions off. */
 	spinlock_t       knv_lock;
 	struct list_head knv_sessions;
-	dev_t            knv_number;
-	struct class    *knv_class;
-	struct cdev      knv_cdev;
-	struct device    knv_dev;
+	struct list_head knv_nodes;
+	/** A thread that ends a node waits here. */
+	wait_queue_head_t knv_gone;
+	dev_t             knv_number;
+	struct class     *knv_class;
+	struct cdev       knv_cdev;
+	struct device     knv_dev;
 };
 
 /** The thread has something to do. Any thread. */

@@ -18,9 +18,21 @@ struct kern_device_cfg {
 	uint64_t kvc_bytes_total;
 };
 
-/** Makes the device of a node. One at a time. */
-int kern_device_start(struct m0_lnet *lnet, const struct kern_device_cfg *cfg);
-/** Waits until everything of all processes is released. Pre: nobody has it open. */
+struct net;
+struct kern_device_node;
+
+/** Makes the device. */
+int kern_device_start(const struct kern_device_cfg *cfg);
+/** Pre: there is no node, and nobody has it open. */
 void kern_device_stop(void);
+/**
+ * Processes of a network namespace that open the device have this node from now on.
+ * NULL: no memory. Pre: the namespace has no other one.
+ */
+struct kern_device_node *kern_device_node_add(struct m0_lnet *lnet,
+					      struct net     *net);
+/** Ends the sessions of all processes that have it, and waits until everything of them is
+ * released but their memory. NULL: nothing. */
+void kern_device_node_del(struct kern_device_node *node);
 
 #endif /* M0_SRC_KERN_DEV_KERN_DEVICE_H */

@@ -8,6 +8,7 @@
  */
 #include <linux/cred.h>
 #include <linux/mm.h>
+#include <linux/nsproxy.h>
 #include <linux/sched.h>
 #include <linux/vmalloc.h>
 
@@ -102,7 +103,7 @@ static int serve_begin(struct kern_session *ses, const struct m0_serve_cfg *cfg)
 		rc = area_make(ses, cfg, &area);
 	if (rc != 0)
 		return rc;
-	rc = m0_serve_init(&ses->kne_serve, device->knv_lnet, cfg, area,
+	rc = m0_serve_init(&ses->kne_serve, ses->kne_node->kvn_lnet, cfg, area,
 			   ses->kne_area_bytes, &session_host, ses, &serve_ops,
 			   ses);
 	if (rc != 0) {
@@ -150,6 +151,7 @@ static int hello_do(struct kern_session *ses, const struct m0_shared_cfg *want,
 	rc = m0_serve_grant(&ses->kne_device->knv_serve, want, cfg, why);
 	if (rc != 0)
 		return rc;
+	cfg->svg_tms = &ses->kne_node->kvn_tms;
 	rc = serve_begin(ses, cfg);
 	return rc == 0 ? 0
 		       : m0_attach__why(why, rc,
@@ -392,6 +394,18 @@ static bool state_step(struct kern_session *ses)
 	return ended;
 }
 
+/* A thread that ends the node may free it from here on. */
+static void node_leave(struct kern_session *ses)
+{
+	struct kern_device *device = ses->kne_device;
+
+	spin_lock(&device->knv_lock);
+	--ses->kne_node->kvn_sessions_nr;
+	ses->kne_node = NULL;
+	spin_unlock(&device->knv_lock);
+	wake_up(&device->knv_gone);
+}
+
 bool kern_session_step(struct kern_session *ses)
 {
 	bool is_released = smp_load_acquire(&ses->kne_is_released);
@@ -403,6 +417,7 @@ bool kern_session_step(struct kern_session *ses)
 	/* This thread alone sets it. */
 	if (ses->kne_state == KERN_GONE && !ses->kne_is_over) {
 		WRITE_ONCE(ses->kne_ends, true);
+		node_leave(ses);
 		smp_store_release(&ses->kne_is_over, true);
 		wake_up_interruptible_poll(&ses->kne_wait, EPOLLIN | EPOLLHUP);
 	}
@@ -411,27 +426,45 @@ bool kern_session_step(struct kern_session *ses)
 
 /* ------------------------------------------------------------------ life -- */
 
-/* @retval -EUSERS */
+/* The node of the process' namespace; NULL: it has none. knv_lock is held. */
+static struct kern_device_node *node_here(struct kern_device *device)
+{
+	struct kern_device_node *node;
+
+	list_for_each_entry(node, &device->knv_nodes, kvn_link)
+	{
+		if (node->kvn_net == current->nsproxy->net_ns)
+			return node;
+	}
+	return NULL;
+}
+
+/* @retval -EUSERS @retval -ENXIO */
 static int session_add(struct kern_session *ses)
 {
 	struct kern_device        *device = ses->kne_device;
 	const struct kern_session *other;
 	unsigned                   nr = 0;
 	unsigned                   of_uid_nr = 0;
+	int                        rc = -EUSERS;
 
 	spin_lock(&device->knv_lock);
+	ses->kne_node = node_here(device);
 	list_for_each_entry(other, &device->knv_sessions, kne_link)
 	{
 		++nr;
 		of_uid_nr += other->kne_creds.scr_uid == ses->kne_creds.scr_uid;
 	}
-	if (nr < device->knv_cfg.kvc_procs_max &&
-	    of_uid_nr < device->knv_cfg.kvc_procs_of_uid_max)
+	if (ses->kne_node == NULL) {
+		rc = -ENXIO;
+	} else if (nr < device->knv_cfg.kvc_procs_max &&
+		   of_uid_nr < device->knv_cfg.kvc_procs_of_uid_max) {
+		++ses->kne_node->kvn_sessions_nr;
 		list_add_tail(&ses->kne_link, &device->knv_sessions);
-	else
-		nr = UINT_MAX;
+		rc = 0;
+	}
 	spin_unlock(&device->knv_lock);
-	return nr == UINT_MAX ? -EUSERS : 0;
+	return rc;
 }
 
 int kern_session_new(struct kern_device *device, struct kern_session **ret)

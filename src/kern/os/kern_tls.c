@@ -18,6 +18,7 @@ struct kern_tls {
 	struct m0_thread  *knu_self;
 	struct m0_thread   knu_foreign;
 	const char        *knu_conjunct;
+	void              *knu_net;
 	uint64_t knu_rooms[KERN_ROOMS_NR][KERN_ROOM_BYTES / sizeof(uint64_t)];
 };
 
@@ -145,6 +146,11 @@ struct m0_thread **self(void)
 struct m0_thread *foreign(void)
 {
 	return &tls()->knu_foreign;
+}
+
+void **kern_net_here(void)
+{
+	return &tls()->knu_net;
 }
 
 void *kern_room(enum kern_room room)

@@ -29,6 +29,12 @@ int kern_enter(void);
 void kern_leave(void);
 bool kern_is_inside(void);
 
+/**
+ * The network namespace of the nodes that the thread opens, a struct net; NULL, as at
+ * first: that of the host. Pre: it is inside.
+ */
+void **kern_net_here(void);
+
 /** Rooms above os that keep state of their own for each thread. */
 enum kern_room {
 	KERN_ROOM_NET,

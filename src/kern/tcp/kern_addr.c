@@ -77,13 +77,15 @@ static void list_add_dev(struct kern_list *list, const struct net_device *dev)
 	read_unlock_bh(&in6_dev->lock);
 }
 
-int kern_ifaces(struct m0_host_iface *ifaces, unsigned max)
+int kern_ifaces(struct m0_reactor *reactor, struct m0_host_iface *ifaces,
+		unsigned max)
 {
+	struct net        *net = kern_reactor_of(reactor)->knr_net;
 	struct kern_list   list = { .knf_ifaces = ifaces, .knf_max = max };
 	struct net_device *dev;
 
 	rtnl_lock();
-	for_each_netdev(&init_net, dev) list_add_dev(&list, dev);
+	for_each_netdev(net, dev) list_add_dev(&list, dev);
 	rtnl_unlock();
 	return (int)list.knf_nr;
 }

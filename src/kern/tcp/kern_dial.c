@@ -10,6 +10,11 @@
  * discarded, since the kernel resets a connection that is closed with any.
  * TCP_LINGER2 = -1 has the kernel forget the connection when the peer has acknowledged
  * the FIN.
+ *
+ * A socket of the kernel does not keep its namespace, so that the kernel stops its timers
+ * when it is released: what was lost would not be sent again. So one that ends counts for
+ * its namespace until it is over. In a namespace that ends it cannot, and is kept until
+ * the peer has acknowledged the end.
  */
 #include <linux/in.h>
 #include <linux/in6.h>
@@ -86,15 +91,16 @@ static int options_wanted(struct socket *sock, const struct m0_streams_cfg *cfg)
 	return rc;
 }
 
-int kern_socket(const struct m0_streams_cfg *cfg,
-		const struct m0_host_addr *addr, struct socket **ret)
+int kern_socket(const struct kern_tcp *tcp, const struct m0_host_addr *addr,
+		struct socket **ret)
 {
 	bool           is_ip6 = addr->sa_bytes_nr == 16;
 	struct socket *sock;
 	int            rc;
 
-	rc = sock_create_kern(&init_net, is_ip6 ? AF_INET6 : AF_INET,
-			      SOCK_STREAM, IPPROTO_TCP, &sock);
+	rc = sock_create_kern(tcp->knt_reactor->knr_net,
+			      is_ip6 ? AF_INET6 : AF_INET, SOCK_STREAM,
+			      IPPROTO_TCP, &sock);
 	if (rc != 0)
 		return rc;
 	/* Reclaim of memory may wait for what this node sends. */
@@ -103,7 +109,7 @@ int kern_socket(const struct m0_streams_cfg *cfg,
 	if (rc == 0 && is_ip6)
 		rc = option_int(sock, SOL_IPV6, IPV6_V6ONLY, 1);
 	if (rc == 0)
-		rc = options_wanted(sock, cfg);
+		rc = options_wanted(sock, &tcp->knt_cfg);
 	if (rc != 0)
 		sock_release(sock);
 	else
@@ -127,7 +133,23 @@ static void unread_discard(struct socket *sock)
 	}
 }
 
-void kern_socket_end(struct socket *sock, bool reset)
+/* The kernel undoes it when it frees the socket. False: the namespace ends. */
+static bool net_keep(struct sock *sk)
+{
+	struct net *net = sock_net(sk);
+
+	if (maybe_get_net(net) == NULL)
+		return false;
+	lock_sock(sk);
+	M0_ASSERT(!sk->sk_net_refcnt);
+	sk->sk_net_refcnt = 1;
+	netns_tracker_alloc(net, &sk->ns_tracker, GFP_NOFS);
+	sock_inuse_add(net, 1);
+	release_sock(sk);
+	return true;
+}
+
+bool kern_socket_end(struct socket *sock, bool reset)
 {
 	if (reset) {
 		sock_no_linger(sock->sk);
@@ -136,7 +158,22 @@ void kern_socket_end(struct socket *sock, bool reset)
 				 LAST_BYTES_MS);
 		(void)kernel_sock_shutdown(sock, SHUT_WR);
 		unread_discard(sock);
+		if (!net_keep(sock->sk))
+			return false;
 	}
+	sock_release(sock);
+	return true;
+}
+
+bool kern_socket_is_over(const struct socket *sock)
+{
+	return READ_ONCE(sock->sk->sk_state) == TCP_CLOSE;
+}
+
+void kern_socket_forget(struct socket *sock)
+{
+	if (!kern_socket_is_over(sock))
+		sock_no_linger(sock->sk);
 	sock_release(sock);
 }
 
@@ -184,7 +221,7 @@ static int dial_port(void *arg, uint16_t port)
 	struct kern_dialling *dial = arg;
 	struct kern_stream   *stream;
 	struct socket        *sock;
-	int rc = kern_socket(&dial->knd_tcp->knt_cfg, dial->knd_from, &sock);
+	int rc = kern_socket(dial->knd_tcp, dial->knd_from, &sock);
 
 	if (rc != 0)
 		return rc;

@@ -37,8 +37,7 @@ static int listener_open(struct kern_listener *listener)
 {
 	struct m0_host_addr *addr = &listener->knl_listener->slr_addr;
 	struct kern_sock    *sock = &listener->knl_sock;
-	int                  rc =
-		kern_socket(&listener->knl_tcp->knt_cfg, addr, &sock->kns_sock);
+	int rc = kern_socket(listener->knl_tcp, addr, &sock->kns_sock);
 
 	if (rc != 0)
 		return rc;
@@ -100,6 +99,13 @@ static void inherited_drop(struct socket *sock, const struct kern_sock *from)
 	write_unlock_bh(&sk->sk_callback_lock);
 }
 
+/* In a namespace that ends nobody waits for a caller. */
+static void caller_end(struct socket *sock)
+{
+	if (!kern_socket_end(sock, false))
+		kern_socket_forget(sock);
+}
+
 /* The release of a listener resets the connections that were not accepted yet. */
 static void callers_end(const struct kern_sock *listener)
 {
@@ -111,7 +117,7 @@ static void callers_end(const struct kern_sock *listener)
 
 		if (rc == 0) {
 			inherited_drop(one, listener);
-			kern_socket_end(one, false);
+			caller_end(one);
 		} else if (rc != -ECONNABORTED) {
 			break;
 		}
@@ -147,7 +153,7 @@ static void caller_take(struct kern_listener *listener, struct socket *sock)
 	    m0_host_addr_from((struct sockaddr *)&sa, &remote))
 		stream = kern_stream_new(tcp, sock, false, &listener->knl_sock);
 	if (stream == NULL) {
-		kern_socket_end(sock, false);
+		caller_end(sock);
 		return;
 	}
 	stream->knm_local = listener->knl_listener->slr_addr;

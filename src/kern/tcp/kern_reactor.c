@@ -10,6 +10,7 @@
 #include <net/tcp_states.h>
 
 #include "kern/os/kern_sleep.h"
+#include "kern/os/kern_tls.h"
 #include "kern/tcp/kern_tcp.h"
 
 static void sock_tell(struct kern_sock *sock, unsigned events)
@@ -111,11 +112,6 @@ void kern_sock_unhook(struct kern_sock *sock)
 
 /* -- the reactor ------------------------------------------------------------- */
 
-static struct kern_reactor *reactor_of(struct m0_reactor *reactor)
-{
-	return container_of(reactor, struct kern_reactor, knr_reactor);
-}
-
 /* The next one, or NULL. A handler may unhook others. */
 static struct kern_sock *told_take(struct kern_reactor *reactor,
 				   struct list_head *taken, unsigned *events)
@@ -168,7 +164,7 @@ static m0_time_t sources_wait(struct m0_reactor *reactor, m0_time_t deadline)
 
 static void kern_sleep(struct m0_reactor *ref, m0_time_t deadline)
 {
-	struct kern_reactor *reactor = reactor_of(ref);
+	struct kern_reactor *reactor = kern_reactor_of(ref);
 	DEFINE_WAIT(wait);
 
 	deadline = sources_wait(ref, deadline);
@@ -181,7 +177,7 @@ static void kern_sleep(struct m0_reactor *ref, m0_time_t deadline)
 
 static void kern_rouse(struct m0_reactor *ref)
 {
-	struct kern_reactor *reactor = reactor_of(ref);
+	struct kern_reactor *reactor = kern_reactor_of(ref);
 
 	if (__atomic_exchange_n(&reactor->knr_roused, 1, __ATOMIC_SEQ_CST) ==
 		    0 &&
@@ -191,7 +187,7 @@ static void kern_rouse(struct m0_reactor *ref)
 
 static bool kern_ready(struct m0_reactor *ref)
 {
-	return has_news(reactor_of(ref)) || m0_reactor_has_work(ref);
+	return has_news(kern_reactor_of(ref)) || m0_reactor_has_work(ref);
 }
 
 static int kern_fd(struct m0_reactor *reactor)
@@ -208,7 +204,7 @@ static void kern_arm(struct m0_reactor *reactor, m0_time_t deadline)
 
 static void kern_destroy(struct m0_reactor *ref)
 {
-	struct kern_reactor *reactor = reactor_of(ref);
+	struct kern_reactor *reactor = kern_reactor_of(ref);
 
 	M0_PRE(ref->rtr_sources == NULL);
 	M0_PRE(list_empty(&reactor->knr_told));
@@ -235,6 +231,7 @@ int kern_reactor_create(struct m0_reactor **ret)
 	spin_lock_init(&reactor->knr_lock);
 	INIT_LIST_HEAD(&reactor->knr_told);
 	reactor->knr_reactor.rtr_ops = &kern_reactor_ops;
+	reactor->knr_net = *kern_net_here() ?: &init_net;
 	*ret = &reactor->knr_reactor;
 	return 0;
 }

@@ -7,6 +7,7 @@
  * A call up may hang up this stream, or others. Code that makes one keeps the stream
  * in knt_current, and has lost it if it is not there afterwards.
  */
+#include <linux/sched.h>
 #include <linux/tcp.h>
 #include <net/tcp.h>
 
@@ -14,7 +15,9 @@
 
 enum {
 	/** Fewer are not worth a segment of their own beside the staging buffer. */
-	SMALL_BYTES = 256
+	SMALL_BYTES = 256,
+	/** Peers of a namespace that ends have so long to acknowledge the end. */
+	LAST_S = 2
 };
 
 static const struct m0_streams_up *calls_of(const struct kern_stream *stream)
@@ -85,12 +88,33 @@ void kern_stream_free(struct kern_stream *stream, bool reset)
 	if (tcp->knt_current == stream)
 		tcp->knt_current = NULL;
 	kern_sock_unhook(&stream->knm_sock);
-	kern_socket_end(stream->knm_sock.kns_sock, reset);
 	m0_list_del(&stream->knm_all);
 	m0_list_del(&stream->knm_ready);
 	m0_list_del(&stream->knm_out);
 	m0_free(stream->knm_kept);
-	m0_free(stream);
+	stream->knm_kept = NULL;
+	if (kern_socket_end(stream->knm_sock.kns_sock, reset))
+		m0_free(stream);
+	else
+		m0_list_add_tail(&tcp->knt_last, &stream->knm_all);
+}
+
+void kern_streams_forget(struct kern_tcp *tcp)
+{
+	m0_time_t            until = m0_time_from_now(LAST_S, 0);
+	struct m0_list_link *link;
+
+	while ((link = m0_list_first(&tcp->knt_last)) != NULL) {
+		struct kern_stream *stream =
+			m0_list_entry(link, struct kern_stream, knm_all);
+		struct socket *sock = stream->knm_sock.kns_sock;
+
+		while (!kern_socket_is_over(sock) && m0_time_now() < until)
+			schedule_timeout_uninterruptible(1);
+		kern_socket_forget(sock);
+		m0_list_del(&stream->knm_all);
+		m0_free(stream);
+	}
 }
 
 void kern_stream_broken(struct kern_stream *stream, int status)

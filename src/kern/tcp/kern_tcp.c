@@ -148,6 +148,7 @@ static void tcp_destroy(struct m0_streams *streams)
 		kern_unlisten(streams,
 			      m0_list_entry(link, struct kern_listener, knl_all)
 				      ->knl_listener);
+	kern_streams_forget(tcp);
 	m0_reactor_del(&tcp->knt_source);
 	m0_free(tcp);
 }
@@ -172,14 +173,14 @@ static int tcp_create(struct m0_streams **ret, struct m0_reactor *reactor,
 	if (tcp == NULL)
 		return -ENOMEM;
 	tcp->knt_cfg = *cfg;
-	tcp->knt_reactor =
-		container_of(reactor, struct kern_reactor, knr_reactor);
+	tcp->knt_reactor = kern_reactor_of(reactor);
 	tcp->knt_streams.sts_ops = &streams_ops;
 	tcp->knt_streams.sts_reactor = reactor;
 	m0_list_init(&tcp->knt_ready);
 	m0_list_init(&tcp->knt_ended);
 	m0_list_init(&tcp->knt_out);
 	m0_list_init(&tcp->knt_all);
+	m0_list_init(&tcp->knt_last);
 	m0_list_init(&tcp->knt_listeners);
 	m0_list_init(&tcp->knt_callers);
 	tcp->knt_source.rts_ops = &source_ops;

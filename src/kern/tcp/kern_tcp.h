@@ -44,6 +44,8 @@ enum kern_event {
 
 struct kern_reactor {
 	struct m0_reactor knr_reactor;
+	/** The namespace in which its node is. Not counted: the node ends with it. */
+	struct net       *knr_net;
 	wait_queue_head_t knr_queue;
 	uint32_t          knr_roused;
 	/** For the list, and the events of the sockets on it. */
@@ -85,6 +87,9 @@ struct kern_tcp {
 	/** Streams that have something to write and may. */
 	struct m0_list knt_out;
 	struct m0_list knt_all;
+	/** Streams without a user in a namespace that ends, by knm_all: the peer has not
+	 * acknowledged the end. */
+	struct m0_list knt_last;
 	struct m0_list knt_listeners;
 	/** Listeners with connections to be accepted. */
 	struct m0_list knt_callers;
@@ -135,6 +140,11 @@ static inline struct kern_stream *kern_stream_of(struct m0_stream *stream)
 	return container_of(stream, struct kern_stream, knm_stream);
 }
 
+static inline struct kern_reactor *kern_reactor_of(struct m0_reactor *reactor)
+{
+	return container_of(reactor, struct kern_reactor, knr_reactor);
+}
+
 /** The table of nodes in this kernel. */
 extern const struct m0_host_ops kern_host_ops;
 
@@ -159,15 +169,24 @@ void kern_sock_unhook(struct kern_sock *sock);
 int         kern_addr_bound(struct socket *sock, struct m0_host_addr *ret);
 const char *kern_addr_text(const struct m0_host_addr *addr,
 			   char                       buf[KERN_TEXT_BYTES]);
-int         kern_ifaces(struct m0_host_iface *ifaces, unsigned max);
+int kern_ifaces(struct m0_reactor *reactor, struct m0_host_iface *ifaces,
+		unsigned max);
 
 /* -- kern_dial.c -------------------------------------------------------------- */
 
 /** A socket with the options of all streams. @retval <0 */
-int kern_socket(const struct m0_streams_cfg *cfg,
-		const struct m0_host_addr *addr, struct socket **ret);
-/** Ends a socket that is not hooked: in order, or by a reset. */
-void kern_socket_end(struct socket *sock, bool reset);
+int kern_socket(const struct kern_tcp *tcp, const struct m0_host_addr *addr,
+		struct socket **ret);
+/**
+ * Ends a socket that is not hooked: in order, or by a reset.
+ * @retval false  the namespace ends, and the kernel takes no more care of the socket:
+ *                call kern_socket_forget() when the peer has acknowledged the end.
+ */
+bool kern_socket_end(struct socket *sock, bool reset);
+/** Both ends of the connection have ended, or it has failed. */
+bool kern_socket_is_over(const struct socket *sock);
+/** Releases a socket of a namespace that ends; resets it unless it is over. */
+void kern_socket_forget(struct socket *sock);
 int  kern_dial(struct m0_streams *streams, void *user,
 	       const struct m0_host_addr *from, uint16_t port_min,
 	       uint16_t port_max, const struct m0_host_addr *to,
@@ -190,9 +209,11 @@ void kern_accept_all(struct kern_tcp *tcp);
 struct kern_stream *kern_stream_new(struct kern_tcp *tcp, struct socket *sock,
 				    bool dials, const struct kern_sock *from);
 void                kern_stream_free(struct kern_stream *stream, bool reset);
-void                kern_stream_broken(struct kern_stream *stream, int status);
-void                kern_stream_in_add(struct kern_stream *stream);
-void                kern_stream_out_add(struct kern_stream *stream);
+/** Frees the streams of knt_last. Bounded by a time. */
+void kern_streams_forget(struct kern_tcp *tcp);
+void kern_stream_broken(struct kern_stream *stream, int status);
+void kern_stream_in_add(struct kern_stream *stream);
+void kern_stream_out_add(struct kern_stream *stream);
 /** Reads. True: there may be more. */
 bool   kern_stream_in(struct kern_stream *stream);
 bool   kern_stream_out(struct kern_stream *stream);

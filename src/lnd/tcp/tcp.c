@@ -464,10 +464,17 @@ static int tcp_create(struct m0_streams **ret, struct m0_reactor *reactor,
 	return 0;
 }
 
+static int host_ifaces(struct m0_reactor *reactor, struct m0_host_iface *ifaces,
+		       unsigned max)
+{
+	(void)reactor;
+	return m0_tcp__ifaces(ifaces, max);
+}
+
 const struct m0_host_ops m0_tcp__host_ops = {
 	.hso_reactor_create = m0_loop_reactor_create,
 	.hso_streams_create = tcp_create,
-	.hso_ifaces = m0_tcp__ifaces,
+	.hso_ifaces = host_ifaces,
 	.hso_nid_taken = m0_tcp__kernel_has_nid,
 };
 

@@ -632,12 +632,14 @@ static unsigned host_ifaces(const struct m0_sim_host *host,
 	return nr;
 }
 
-static int sim_ifaces(struct m0_host_iface *ifaces, unsigned max)
+static int sim_ifaces(struct m0_reactor *reactor, struct m0_host_iface *ifaces,
+		      unsigned max)
 {
 	struct sim_net *net = m0_sim__net();
 	unsigned        nr = 0;
 	unsigned        i;
 
+	(void)reactor;
 	if (net->sin_host_used != NULL)
 		return (int)host_ifaces(net->sin_host_used, ifaces, max, 0);
 	for (i = 0; i < net->sin_hosts_nr; ++i)

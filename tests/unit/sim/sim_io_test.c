@@ -693,14 +693,14 @@ static void ifaces_are_the_hosts(void **state)
 	(void)state;
 	up(&cfg_plain);
 	m0_sim_host_use(hosts[0]);
-	assert_int_equal(m0_sim_host_ops.hso_ifaces(ifaces, 8), 2);
+	assert_int_equal(m0_sim_host_ops.hso_ifaces(NULL, ifaces, 8), 2);
 	assert_string_equal(ifaces[0].sif_name, "sim0");
 	assert_true(ifaces[1].sif_is_up);
 	assert_int_equal(ifaces[1].sif_addr.sa_bytes_nr, 16);
 	m0_sim_host_use(NULL);
-	assert_int_equal(m0_sim_host_ops.hso_ifaces(ifaces, 1), 4);
+	assert_int_equal(m0_sim_host_ops.hso_ifaces(NULL, ifaces, 1), 4);
 	m0_sim_host_iface_up(hosts[0], false);
-	assert_int_equal(m0_sim_host_ops.hso_ifaces(ifaces, 8), 4);
+	assert_int_equal(m0_sim_host_ops.hso_ifaces(NULL, ifaces, 8), 4);
 	assert_false(ifaces[0].sif_is_up);
 	assert_true(ifaces[3].sif_is_up);
 	down();
