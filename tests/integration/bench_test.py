@@ -20,6 +20,7 @@ BENCH = os.path.join(os.path.dirname(os.path.abspath(__file__)), '../../bench')
 sys.dont_write_bytecode = True
 sys.path[:0] = [os.path.join(BENCH, d) for d in ('lib', 'net', 'rpc', 'object')]
 import benchnet  # noqa: E402
+import benchpage  # noqa: E402
 import benchpairs  # noqa: E402
 import benchtable  # noqa: E402
 from benchrow import Missing, Row  # noqa: E402
@@ -352,18 +353,34 @@ class TableTest(unittest.TestCase):
         self.assertGreater(text.index(benchtable.END),
                            text.index(benchtable.BEGIN))
 
+    def test_page_has_each_row_and_draws_those_with_a_verdict(self):
+        table = [dict(self.TABLE[1], row='<b> & bad'), *self.TABLE]
+        got = benchpage.page(table, ['A & machine.'])
+        self.assertIn('<p>A &amp; machine.</p>', got)
+        self.assertIn('<td class="bad">NO</td>', got)
+        self.assertNotIn('<b>', got)
+        for row in self.TABLE:
+            self.assertIn('<td>%s</td>' % row['row'], got)
+        self.assertEqual(got.count('<circle class="bad"'), 2)
+        self.assertEqual(got.count('<circle class="good"'), 1)
+        self.assertNotIn('<svg', benchpage.page([self.TABLE[3]], []))
+
     def test_table_of_an_earlier_run_is_shown_again(self):
         with tempfile.NamedTemporaryFile('w', suffix='.json') as file:
             json.dump(self.TABLE, file)
             file.flush()
             out, argv = io.StringIO(), sys.argv
-            sys.argv = ['run', '--from', file.name]
+            page = file.name + '.html'
+            self.addCleanup(os.unlink, page)
+            sys.argv = ['run', '--from', file.name, '--report', page]
             try:
                 with contextlib.redirect_stdout(out):
                     self.assertEqual(run.main(), 0)
             finally:
                 sys.argv = argv
         self.assertTrue(re.search(r'(?m)^NOT MET: bad', out.getvalue()))
+        with open(page, encoding='utf-8') as file:
+            self.assertIn('NOT MET: bad', file.read())
 
 
 class PairsTest(unittest.TestCase):
