@@ -12,7 +12,7 @@ FIRST  = $(shell date +%Y%m%d0000000)
 T      = 60
 TALLY  = scripts/tally $(BUILD)
 
-.PHONY: help all demo test soak check check-vm test-rdma test-kernel test-packages bench bench-against fuzz mutants install deb clean
+.PHONY: help all demo test soak check check-vm test-rdma bench-rdma test-kernel test-packages bench bench-against fuzz mutants install deb clean
 
 help:
 	@echo 'make demo              real files into a service that is killed, and back; a'
@@ -25,6 +25,7 @@ help:
 	@echo '                       test-kernel: the engine, and a node, inside Linux;'
 	@echo '                       test-packages: the package of make deb under systemd'
 	@echo 'make bench [ROWS=re]   measure against the goals; build/bench.json'
+	@echo 'make bench-rdma        RDMA beside perftest, UCX, libfabric, in a virtual machine'
 	@echo 'make bench-against REF=commit [ROWS=re]  is HEAD as fast as that commit?'
 	@echo 'make fuzz [T=60]       each decoder with random input, T seconds each'
 	@echo 'make mutants           does a test fail for each bug of tests/mutants, and for'
@@ -78,6 +79,12 @@ test-kernel:
 bench:
 	@scripts/deps build bench
 	@bench/run --build $(BUILD) $(if $(ROWS),--rows '$(ROWS)')
+
+# Rates over soft-RoCE: none is judged.
+bench-rdma:
+	@scripts/deps build
+	@scripts/test --build-only release
+	@tests/vm/run --build $(BUILD) bench-rdma || [ $$? = 77 ]
 
 bench-against:
 	@scripts/deps build bench

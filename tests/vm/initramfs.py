@@ -176,7 +176,7 @@ def build(path, packages, release, story, own=()):
     archive.file('story.sh', story.path)
     # glibc opens it when a thread ends early.
     archive.file('lib/x86_64-linux-gnu/libgcc_s.so.1', '/lib/x86_64-linux-gnu/libgcc_s.so.1')
-    for name, program in story.programs(root):
+    for name, program in (*story.programs(root), *story.plugins(root)):
         program_add(archive, name, program, root)
     if story.rdma:
         driver = f'{LIBRARIES}/libibverbs/librxe-rdmav34.so'
