@@ -15,11 +15,11 @@
 #include <stdlib.h>
 
 #include <cmocka.h>
-#include <infiniband/verbs.h>
 
 #include "lnd/verbs/verbs.h"
 #include "loop/loop_reactor.h"
 #include "os/os.h"
+#include "vm/ibv.h"
 
 enum {
 	PORT = 987,
