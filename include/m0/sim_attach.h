@@ -6,8 +6,9 @@
  * A daemon is begun over a node with a strand. While there is one,
  * m0_lnet_open() with lc_attach attaches to the daemon of that path in this
  * simulation. Everything is as over a socket, but for the socket: the queues of
- * shared memory, their checks, their bells, memory that the daemon maps. Sizes
- * of the queues and delays of bells are drawn from the seed.
+ * shared memory, their checks, their bells, memory that the daemon maps, and with
+ * lc_same_host copies by the process that owns the target, of short payloads, too, with three
+ * of four daemons. Sizes of the queues and delays of bells are drawn from the seed.
  *
  *     m0_lnet_open(&node, &cfg, why);
  *     m0_sim_daemon_start(&daemon, node, "/a");
@@ -48,12 +49,16 @@ int m0_sim_daemon_start(struct m0_sim_daemon **ret, struct m0_lnet *lnet,
  */
 void m0_sim_daemon_stop(struct m0_sim_daemon *daemon);
 
-/** Objects that a daemon holds for its processes. All but the first two are 0
+/** Objects that a daemon holds for its processes. All but the first four are 0
  * when no process is attached. */
 struct m0_sim_daemon_info {
-	/** Since the start: processes that attached, and that broke the rules. */
+	/** Since the start: processes that attached, and that broke the rules; payloads that
+	 * processes with lc_same_host have copied from each other. */
 	uint64_t sdi_attached_nr;
 	uint64_t sdi_broken_nr;
+	uint64_t sdi_copies_nr;
+	/** Copies amid which one of the two processes crashed. */
+	uint64_t sdi_copies_cut_nr;
 	/** Attachments that have not ended, those of dead processes included. */
 	unsigned sdi_procs_nr;
 	/** MDs, regions and their bytes, of all; numbers of transfer machines that are not
@@ -83,8 +88,8 @@ void m0_sim_daemon_info_get(struct m0_sim_daemon      *daemon,
 void m0_sim_process_crash(struct m0_lnet *lnet);
 /**
  * Makes the process crash in the middle of what it does: in its `nr`-th call of
- * the host from now on (a bell, a wait, memory that is handed over); 0 stops
- * it. m0_sim_process_is_dead() says when it has happened.
+ * the host from now on (a bell, a wait, memory that is handed over, a copy of payload by it or
+ * from it); 0 stops it. m0_sim_process_is_dead() says when it has happened.
  */
 void m0_sim_process_crash_in(struct m0_lnet *lnet, unsigned nr);
 bool m0_sim_process_is_dead(const struct m0_lnet *lnet);

@@ -78,8 +78,10 @@ struct m0_serve_span {
 struct m0_serve_copies {
 	/** The node's, while there are users. */
 	struct m0_copier vcs_copier;
-	uint32_t         vcs_users_nr;
-	uint32_t         vcs_serial;
+	/** Payloads with fewer bytes are the daemon's; 0: the default. */
+	m0_bcount_t vcs_bytes_min;
+	uint32_t    vcs_users_nr;
+	uint32_t    vcs_serial;
 	/** Regions with a home, by address. */
 	struct m0_serve_span *vcs_spans;
 	uint32_t              vcs_nr;

@@ -386,7 +386,9 @@ void m0_serve__copies_begin(struct m0_serve *srv)
 	srv->srv_serial = ++all->vcs_serial;
 	if (all->vcs_users_nr++ == 0)
 		all->vcs_copier = (struct m0_copier){
-			.cpr_bytes_min = COPY_BYTES_MIN,
+			.cpr_bytes_min = all->vcs_bytes_min == 0
+						 ? COPY_BYTES_MIN
+						 : all->vcs_bytes_min,
 			.cpr_begin = copy_begin,
 			.cpr_cancel = copy_cancel,
 		};

@@ -8,7 +8,8 @@
  * answer at most once; a process that lives gets the ends of its operations within a bound;
  * the data that arrived is the data that was sent; a daemon holds nothing for processes that
  * are gone, and others may claim their numbers; a process that attaches again has its memory
- * and its number; a machine whose daemon crashes FAILED, once,
+ * and its number; payloads are copied by processes, too, as they are without crashes; a machine
+ * whose daemon crashes FAILED, once,
  * after its buffer has ended once.
  */
 #include "attached.h"
@@ -319,6 +320,7 @@ static void proc_begin(struct proc *p)
 	(void)snprintf(cfg.lc_attach, sizeof cfg.lc_attach, "%s",
 		       p->p_host->h_addr);
 	cfg.lc_inline = draw(3) == 0;
+	cfg.lc_same_host = draw(8) > 0;
 	p->p_reattaches = draw(2) == 0;
 	cfg.lc_reattach_ns = p->p_reattaches ? BOUND_MS * M0_TIME_ONE_MSEC : 0;
 	MUST(m0_lnet_open(&p->p_lnet, &cfg, why) == 0, "%s", why);
@@ -408,15 +410,35 @@ static bool is_dead(void *arg)
 	return m0_sim_process_is_dead(((struct proc *)arg)->p_lnet);
 }
 
+/* A neighbour puts to the process and gets from it, so that either copies. */
+static void crash_amid_copies(struct proc *p)
+{
+	struct proc *q = &p->p_host->h_proc[draw(PROCS_NR)];
+	unsigned     i;
+
+	for (i = 0; i < 6; ++i)
+		entry(p);
+	(void)wait_ms(is_dead, p, 2);
+	if (!q->p_is_up || q == p || m0_sim_process_is_dead(p->p_lnet))
+		return;
+	m0_sim_process_crash_in(p->p_lnet, 1 + draw(6));
+	for (i = 0; i < 6; ++i)
+		move(q, p, draw(2) == 0);
+	(void)wait_ms(is_dead, p, 2);
+}
+
 static void proc_crash(struct proc *p)
 {
 	++sums.s_crashes_nr;
-	switch (draw(3)) {
+	switch (draw(4)) {
 	case 0:
 		p->p_dies_in_callback = true;
 		break;
 	case 1:
 		m0_sim_process_crash_in(p->p_lnet, 1 + draw(10));
+		break;
+	case 2:
+		crash_amid_copies(p);
 		break;
 	default:
 		break;
@@ -485,6 +507,15 @@ static void memory_change(struct proc *p)
 	p->p_mem = mem;
 }
 
+static void copies_count(const struct host *h)
+{
+	struct m0_sim_daemon_info info;
+
+	m0_sim_daemon_info_get(h->h_daemon, &info);
+	sums.s_copies_nr += info.sdi_copies_nr;
+	sums.s_copies_cut_nr += info.sdi_copies_cut_nr;
+}
+
 /* Each MD ends once, and each buffer. Processes that attach again live on. */
 static void daemon_crash(struct host *h)
 {
@@ -512,6 +543,7 @@ static void daemon_crash(struct host *h)
 		if (draw(2) == 0)
 			memory_change(p);
 	}
+	copies_count(h);
 	m0_sim_daemon_stop(h->h_daemon);
 	m0_lnet_close(h->h_lnet);
 	m0_sim_host_restart(h->h_host);
@@ -621,6 +653,7 @@ static void run(struct m0_sim *s, void *arg)
 		host_end(&hosts[i]);
 	sums.s_cut_nr += m0_sim_process_cut_nr();
 	for (i = 0; i < HOSTS_NR; ++i) {
+		copies_count(&hosts[i]);
 		m0_sim_daemon_stop(hosts[i].h_daemon);
 		m0_lnet_close(hosts[i].h_lnet);
 	}
@@ -637,9 +670,11 @@ int main(int argc, char **argv)
 	m0_sim_for_each_seed(first, nr, run, NULL);
 	printf("%lu MDs, %lu good events, %lu of a shutdown; %lu crashes of "
 	       "processes, %lu in a callback, %lu entries cut; %lu of daemons, "
-	       "%lu machines FAILED, %lu attached again; %lu found lying\n",
+	       "%lu machines FAILED, %lu attached again; %lu found lying; "
+	       "%lu copies by processes, a crash amid %lu\n",
 	       sums.s_mds_nr, sums.s_good_nr, sums.s_shut_nr, sums.s_crashes_nr,
 	       sums.s_amid_nr, sums.s_cut_nr, sums.s_daemons_nr,
-	       sums.s_buffers_nr, sums.s_again_nr, sums.s_broken_nr);
+	       sums.s_buffers_nr, sums.s_again_nr, sums.s_broken_nr,
+	       sums.s_copies_nr, sums.s_copies_cut_nr);
 	return 0;
 }

@@ -100,6 +100,8 @@ struct sums {
 	unsigned long s_broken_nr;
 	unsigned long s_cut_nr;
 	unsigned long s_again_nr;
+	unsigned long s_copies_nr;
+	unsigned long s_copies_cut_nr;
 };
 extern struct sums sums;
 

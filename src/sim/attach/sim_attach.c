@@ -169,6 +169,78 @@ static int share(void *host, uint32_t nr, void *addr, uint64_t bytes)
 		return rc;
 	map->sam_fd = dup(fd);
 	map->sam_bytes = bytes;
+	map->sam_home = att->sia_copies ? (uintptr_t)addr : 0;
+	return 0;
+}
+
+/* The process of a daemon that has the number and is alive; NULL: there is none. */
+static struct sim_attach *source_find(const struct m0_sim_daemon *daemon,
+				      uint32_t                    pid)
+{
+	struct sim_attach *att;
+
+	m0_list_for_each_entry(&m0_sim__attaches, att, struct sim_attach,
+			       sia_link) {
+		if (att->sia_daemon == daemon && att->sia_pid == pid)
+			return att->sia_is_dead || att->sia_client_area == NULL
+				       ? NULL
+				       : att;
+	}
+	return NULL;
+}
+
+/* Bytes of another process, by the daemon's mapping of them, which is valid also when the process
+ * has given the memory up; NULL: the process has handed over no such memory. */
+static const char *source_at(const struct sim_attach      *from,
+			     const struct m0_shared_piece *piece)
+{
+	uint32_t i;
+
+	for (i = 0; i < maps_max(); ++i) {
+		const struct sim_map *map = &from->sia_maps[i];
+		uint64_t              offset = piece->spe_from - map->sam_home;
+
+		if (map->sam_addr != NULL && map->sam_home != 0 &&
+		    piece->spe_from >= map->sam_home &&
+		    offset <= map->sam_bytes &&
+		    piece->spe_bytes <= map->sam_bytes - offset)
+			return (const char *)map->sam_addr + offset;
+	}
+	return NULL;
+}
+
+/*
+ * The process copies from another one. Either may crash between the two halves of a piece: the
+ * other one because it may do so at any moment, which is not a call of its own.
+ */
+static int copy(void *host, const struct m0_shared_copy *copy, void *const *to)
+{
+	struct sim_attach *att = host;
+	struct sim_attach *from;
+	uint32_t           i;
+
+	if (m0_sim__attach_call(att) || !daemon_serves(att))
+		return -ESHUTDOWN;
+	if (!att->sia_copies)
+		return -EPERM;
+	for (i = 0; i < copy->scp_pieces_nr; ++i) {
+		const struct m0_shared_piece *piece = &copy->scp_pieces[i];
+		uint32_t                      half = piece->spe_bytes / 2;
+		const char                   *at;
+
+		from = source_find(att->sia_daemon, copy->scp_pid);
+		at = from == NULL ? NULL : source_at(from, piece);
+		if (at == NULL)
+			return from == NULL ? -ESRCH : -EFAULT;
+		memcpy(to[i], at, half);
+		if (m0_sim__attach_call(from) || m0_sim__attach_call(att)) {
+			++att->sia_daemon->sda_copies_cut_nr;
+			return -ESRCH;
+		}
+		memcpy((char *)to[i] + half, at + half,
+		       piece->spe_bytes - half);
+	}
+	++att->sia_daemon->sda_copies_nr;
 	return 0;
 }
 
@@ -273,7 +345,21 @@ static void serve_ended(struct m0_serve *srv)
 		m0_pump_end(att->sia_lnet);
 }
 
-static const struct m0_serve_ops serve_ops = { .svo_ended = serve_ended };
+static bool home(struct m0_serve *srv, uint32_t nr, struct m0_serve_home *ret)
+{
+	const struct sim_attach *att = srv->srv_owner;
+
+	*ret = (struct m0_serve_home){
+		.vhm_pid = att->sia_pid,
+		.vhm_addr = att->sia_maps[nr - 1].sam_home,
+	};
+	return ret->vhm_addr != 0;
+}
+
+static const struct m0_serve_ops serve_ops = {
+	.svo_ended = serve_ended,
+	.svo_home = home,
+};
 
 /* -------------------------------------------------------------------- life -- */
 
@@ -350,6 +436,7 @@ static int server_begin(struct sim_attach *att, uint32_t down_nr)
 	if (m0_sim__core()->simk_cfg.simc_step_ns_max == 0)
 		cfg.svg_spin_ns = 0;
 	cfg.svg_tms = &daemon->sda_tms;
+	cfg.svg_copies = &daemon->sda_copies;
 	att->sia_bytes = m0_shared_bytes(&cfg.svg_shared);
 	att->sia_fd = m0_os_shm_make("colibri-sim", att->sia_bytes,
 				     M0_OS_SHM_FIXED, &att->sia_server_area);
@@ -422,6 +509,7 @@ static int again(void *host, m0_time_t now)
 	if (m0_sim__attach_draw(daemon, 0, 1) == 1)
 		return -EINPROGRESS;
 	next = attach_new(daemon);
+	next->sia_copies = att->sia_copies;
 	rc = server_begin(next, att->sia_side.shs_cfg.shc_down_nr);
 	if (rc != 0) {
 		(void)attach_undo(next, rc);
@@ -453,6 +541,7 @@ static struct m0_shared_side *swap(void **host)
 
 static const struct m0_pump_host pump_host = {
 	.puh_share = share,
+	.puh_copy = copy,
 	.puh_rouse = process_rouse,
 	.puh_fd = fd_get,
 	.puh_fd_arm = fd_arm,
@@ -496,6 +585,7 @@ static int open_attached(struct m0_lnet **ret, const struct m0_lnet_cfg *cfg,
 	}
 	sweep(daemon);
 	att = attach_new(daemon);
+	att->sia_copies = cfg->lc_same_host;
 	rc = server_begin(att, (uint32_t)DOWN_NR_MIN
 				       << m0_sim__attach_draw(daemon, 0, 2));
 	if (rc != 0)
@@ -542,6 +632,9 @@ int m0_sim_daemon_start(struct m0_sim_daemon **ret, struct m0_lnet *lnet,
 					  .sda_sim = { m0_sim__core() } };
 	(void)snprintf(daemon->sda_path, sizeof daemon->sda_path, "%s", path);
 	m0_sim__rand_init(m0_sim__core(), &daemon->sda_rand);
+	/* Three of four let them copy also what is too short elsewhere. */
+	daemon->sda_copies.vcs_bytes_min =
+		min64u(m0_sim__attach_draw(daemon, 0, 3), 1);
 	m0_list_link_init(&daemon->sda_link);
 	m0_list_add_tail(&daemons, &daemon->sda_link);
 	*ret = daemon;
@@ -578,6 +671,7 @@ void m0_sim_daemon_stop(struct m0_sim_daemon *daemon)
 			att->sia_daemon = NULL;
 	}
 	m0_serve_tms_fini(&daemon->sda_tms);
+	m0_serve_copies_fini(&daemon->sda_copies);
 	m0_list_del(&daemon->sda_link);
 	free(daemon);
 	if (m0_list_is_empty(&daemons))
@@ -605,6 +699,8 @@ void m0_sim_daemon_info_get(struct m0_sim_daemon      *daemon,
 	*ret = (struct m0_sim_daemon_info){
 		.sdi_attached_nr = daemon->sda_attached_nr,
 		.sdi_broken_nr = daemon->sda_broken_nr,
+		.sdi_copies_nr = daemon->sda_copies_nr,
+		.sdi_copies_cut_nr = daemon->sda_copies_cut_nr,
 		.sdi_numbers_nr = numbers_count(&daemon->sda_tms),
 	};
 	m0_list_for_each_entry(&m0_sim__attaches, att, struct sim_attach,

@@ -20,6 +20,8 @@ struct sim_map {
 	int      sam_fd;
 	void    *sam_addr;
 	uint64_t sam_bytes;
+	/** Where the process has it, for processes that copy; 0: it does not say. */
+	uint64_t sam_home;
 };
 
 /** An attachment: both sides. */
@@ -47,6 +49,8 @@ struct sim_attach {
 	/** Calls of the host until the process crashes; 0: never. */
 	unsigned sia_crash_in;
 	bool     sia_is_dead;
+	/** lc_same_host: it copies, and others copy from it. */
+	bool sia_copies;
 	/** The process knows that the daemon is dead. */
 	bool sia_daemon_is_missed;
 
@@ -70,10 +74,14 @@ struct m0_sim_daemon {
 	char                sda_path[M0_SIM_PATH_BYTES];
 	struct m0_list_link sda_link;
 	struct m0_serve_tms sda_tms;
-	struct m0_sim_rand  sda_rand;
-	uint64_t            sda_attached_nr;
-	uint64_t            sda_broken_nr;
-	bool                sda_is_dead;
+	/** Copies between its processes, and how many they have made. */
+	struct m0_serve_copies sda_copies;
+	uint64_t               sda_copies_nr;
+	uint64_t               sda_copies_cut_nr;
+	struct m0_sim_rand     sda_rand;
+	uint64_t               sda_attached_nr;
+	uint64_t               sda_broken_nr;
+	bool                   sda_is_dead;
 };
 
 /** All attachments of this simulation. */
