@@ -71,6 +71,41 @@ class Lanes(cli.Case):
         for node in (one, two):
             self.assertEqual(self.lane_bytes(node), 0)
 
+    def confined(self, pid, name):
+        """Processors of the threads of a process that have this name, as sets."""
+        ret = []
+        for thread in os.listdir(f'/proc/{pid}/task'):
+            where = f'/proc/{pid}/task/{thread}'
+            try:
+                with open(f'{where}/comm', encoding='ascii') as file:
+                    if file.read().strip() == name:
+                        ret.append(os.sched_getaffinity(int(thread)))
+            except (FileNotFoundError, ProcessLookupError):
+                continue
+        return ret
+
+    def test_threads_are_confined(self):
+        """Lanes, the node's thread, and the thread of a process, which makes its copies."""
+        here = sorted(os.sched_getaffinity(0))
+        env = dict(os.environ, M0_LNET_CPUS=str(here[0]))
+        node = lnet.Node(
+            self, '--net', f'tcp({lnet.address(1)})', '--port', str(self.port),
+            '--accept', 'all', '--source-ports', 'any',
+            f'--attach={self.sock(1)}', f'--lanes=2:{here[-1]}', env=env)
+        self.assertEqual(self.confined(node.pid, 'm0-lane'), [{here[-1]}] * 2)
+        self.assertEqual(self.confined(node.pid, 'm0-lnet'), [{here[0]}])
+        server = subprocess.Popen(
+            [cli.COLIBRI, 'perf', '--listen', '--same-host=on', '--ep',
+             self.end_point(1, 5)],
+            env=dict(self.env(1), M0_LNET_CPUS=str(here[-1])),
+            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        self.addCleanup(server.stdout.close)
+        self.addCleanup(server.wait)
+        self.addCleanup(server.kill)
+        while 'perf' not in server.stdout.readline():
+            pass
+        self.assertEqual(self.confined(server.pid, 'm0-lnet'), [{here[-1]}])
+
     def test_processor_that_is_not_there_is_named(self):
         result = cli.run('node', '--net', f'tcp({lnet.address(1)})', '--port',
                          str(self.port), '--lanes=2:1023')
