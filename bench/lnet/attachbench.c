@@ -39,6 +39,10 @@ enum {
 
 /** Memory of all processes. */
 struct crowd {
+	unsigned         cr_nr;
+	_Atomic unsigned cr_born;
+	_Atomic unsigned cr_weighed;
+	_Atomic unsigned cr_open;
 	_Atomic unsigned cr_ready;
 	_Atomic bool     cr_go;
 	_Atomic bool     cr_stop;
@@ -314,14 +318,37 @@ static uint64_t memory_of(pid_t pid)
 	bench_die("%s: no Pss", name);
 }
 
+static void wait_for(_Atomic unsigned *counter, unsigned nr)
+{
+	time_t until = time(NULL) + WAIT_S;
+
+	while (*counter < nr) {
+		if (time(NULL) > until)
+			bench_die("%u of %u processes are there", *counter, nr);
+		doze(POLL_MS);
+	}
+}
+
+/** Waits until all processes have come here. */
+static void meet(_Atomic unsigned *counter)
+{
+	++*counter;
+	wait_for(counter, crowd->cr_nr);
+}
+
 static void member_main(unsigned i)
 {
-	uint64_t      before = memory_of(getpid());
+	uint64_t      before;
 	struct member mb;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	/* A page that several have is shared out among them, so all have to be there. */
+	meet(&crowd->cr_born);
+	before = memory_of(getpid());
+	meet(&crowd->cr_weighed);
 	member_open(&mb, false);
 	mb.mb_done = &crowd->cr_done[i];
+	meet(&crowd->cr_open);
 	crowd->cr_bytes[i] = memory_of(getpid()) - before;
 	member_bind(&mb);
 	crowd->cr_ready++;
@@ -334,18 +361,6 @@ static void member_main(unsigned i)
 	mb.mb_left = 0;
 	member_close(&mb);
 	_exit(0);
-}
-
-static void ready_wait(unsigned nr)
-{
-	time_t until = time(NULL) + WAIT_S;
-
-	while (crowd->cr_ready < nr) {
-		if (time(NULL) > until)
-			bench_die("%u of %u processes have attached",
-				  crowd->cr_ready, nr);
-		doze(POLL_MS);
-	}
 }
 
 static int by_size(const void *a, const void *b)
@@ -380,6 +395,7 @@ static void crowd_do(unsigned nr, double seconds)
 	uint64_t before = memory_of(host);
 	uint64_t bytes = 0;
 
+	crowd->cr_nr = nr;
 	for (unsigned i = 0; i < nr; i++) {
 		pid_t pid = fork();
 
@@ -388,7 +404,7 @@ static void crowd_do(unsigned nr, double seconds)
 		if (pid == 0)
 			member_main(i);
 	}
-	ready_wait(nr);
+	wait_for(&crowd->cr_ready, nr);
 	for (unsigned i = 0; i < nr; i++)
 		bytes += crowd->cr_bytes[i];
 	bench_line("crowd.process", (double)bytes / nr, "bytes");
