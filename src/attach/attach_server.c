@@ -240,9 +240,6 @@ static void info_fill(struct m0_attach__proc *proc, struct m0_attach_info *ret)
 {
 	const struct m0_serve        *srv = &proc->apr_serve;
 	const struct m0_shared_words *words = srv->srv_side.shs_words;
-	uint64_t near = __atomic_load_n(&srv->srv_near_bytes, __ATOMIC_RELAXED);
-	uint64_t copied =
-		__atomic_load_n(&srv->srv_copied_bytes, __ATOMIC_RELAXED);
 
 	*ret = (struct m0_attach_info){
 		.ain_creds = proc->apr_creds,
@@ -255,9 +252,10 @@ static void info_fill(struct m0_attach__proc *proc, struct m0_attach_info *ret)
 						 __ATOMIC_RELAXED),
 		.ain_denied_nr =
 			__atomic_load_n(&srv->srv_denied_nr, __ATOMIC_RELAXED),
-		.ain_copied_bytes = copied,
-		/* A copy is counted a moment before the message that it is for. */
-		.ain_daemon_bytes = near > copied ? near - copied : 0,
+		.ain_copied_bytes = __atomic_load_n(&srv->srv_copied_bytes,
+						    __ATOMIC_RELAXED),
+		.ain_daemon_bytes = __atomic_load_n(&srv->srv_daemon_bytes,
+						    __ATOMIC_RELAXED),
 		.ain_fell_back_nr = __atomic_load_n(&srv->srv_fell_back_nr,
 						    __ATOMIC_RELAXED),
 		.ain_shadow_bytes =

@@ -210,12 +210,14 @@ struct m0_serve {
 	struct m0_serve_copy srv_copies[M0_SHARED_COPIES_MAX];
 	uint64_t             srv_unreadable;
 	uint32_t             srv_serial;
-	/** Bytes that came to it from processes of this node and from the node's own, those of
-	 * them that it has copied, and copies that it was asked for and has not made. Atomic:
+	/** Bytes that came to it from processes of this node and from the node's own: it has
+	 * copied them, the daemon has; copies that it was asked for and has not made. Atomic:
 	 * written by the node's thread. */
-	uint64_t            srv_near_bytes;
-	uint64_t            srv_copied_bytes;
-	uint64_t            srv_fell_back_nr;
+	uint64_t srv_copied_bytes;
+	uint64_t srv_daemon_bytes;
+	uint64_t srv_fell_back_nr;
+	/** Bytes that it has copied, of messages whose events are still to come. */
+	uint64_t            srv_due_bytes;
 	enum m0_serve_state srv_state;
 	/** Atomic: the attachment is to end. */
 	bool srv_ends;

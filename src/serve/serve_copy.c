@@ -338,19 +338,26 @@ static void count(uint64_t *counter, uint64_t nr)
 
 void m0_serve__near_count(struct m0_serve *srv, const struct m0_lnet_event *ev)
 {
-	if (M0_IN(ev->ev_type, (M0_LNET_EV_PUT, M0_LNET_EV_REPLY)) &&
-	    ev->ev_status == 0 && m0_lnet_nid_is_lo(&ev->ev_sender))
-		count(&srv->srv_near_bytes, ev->ev_mlength);
+	uint64_t copied;
+
+	if (!M0_IN(ev->ev_type, (M0_LNET_EV_PUT, M0_LNET_EV_REPLY)) ||
+	    ev->ev_status != 0 || !m0_lnet_nid_is_lo(&ev->ev_sender))
+		return;
+	copied = min64u(ev->ev_mlength, srv->srv_due_bytes);
+	srv->srv_due_bytes -= copied;
+	count(&srv->srv_daemon_bytes, ev->ev_mlength - copied);
 }
 
 /* Counts the answer to a copy that was asked for. */
 static void outcome_count(struct m0_serve            *srv,
 			  const struct m0_serve_copy *copy, uint64_t error)
 {
-	if (error == 0 && copy->vcy_state == M0_SERVE_COPY_AWAY)
-		count(&srv->srv_copied_bytes, copy->vcy_job.cjo_bytes);
-	else if (error != 0)
+	if (error != 0) {
 		count(&srv->srv_fell_back_nr, 1);
+	} else if (copy->vcy_state == M0_SERVE_COPY_AWAY) {
+		count(&srv->srv_copied_bytes, copy->vcy_job.cjo_bytes);
+		srv->srv_due_bytes += copy->vcy_job.cjo_bytes;
+	}
 	if (M0_IN(error, (EPERM, ENOSYS)))
 		srv->srv_unreadable |= copy->vcy_from_bit;
 }

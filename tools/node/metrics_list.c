@@ -451,6 +451,22 @@ static const struct metric procs[] = {
 	{ "colibri_process_denied", "Operations that the policy did not admit.",
 	  NULL, METRIC_COUNTER, METRIC_U64,
 	  offsetof(struct m0_lnet_attached, lax_denied_nr) },
+	{ "colibri_process_copied_bytes",
+	  "Payload that came from this node and that it has copied itself.",
+	  NULL, METRIC_COUNTER, METRIC_U64,
+	  offsetof(struct m0_lnet_attached, lax_copied_bytes) },
+	{ "colibri_process_node_copied_bytes",
+	  "Payload that came from this node and that the node has copied.",
+	  NULL, METRIC_COUNTER, METRIC_U64,
+	  offsetof(struct m0_lnet_attached, lax_daemon_bytes) },
+	{ "colibri_process_copies_fell_back",
+	  "Copies that it could not make, so that the node copied.", NULL,
+	  METRIC_COUNTER, METRIC_U64,
+	  offsetof(struct m0_lnet_attached, lax_fell_back_nr) },
+	{ "colibri_process_shadow_bytes",
+	  "Payload that it has copied once more, to or from memory of the library.",
+	  NULL, METRIC_COUNTER, METRIC_U64,
+	  offsetof(struct m0_lnet_attached, lax_shadow_bytes) },
 };
 
 #define TABLE(list)                      \
