@@ -112,6 +112,9 @@ bool m0_front__mem_is_left(const struct m0_lnet *lnet);
 void m0_front__mems_left(struct m0_lnet *lnet);
 /** Asks the node for its NIDs. front_nets.c. */
 int m0_front__nids_renew(struct m0_lnet *lnet);
+/** Networks have changed: asks for the NIDs and notifies runners. front_nets.c.
+ * @param why  as for m0_lnet_net_add(). */
+int m0_front__net_changed(struct m0_lnet *lnet, char *why);
 /** Takes NIDs that are newer. front_nets.c. @retval -EPROTO  they are no NIDs. */
 int m0_front__nids_set(struct m0_lnet *lnet, const void *nids, size_t bytes,
 		       uint32_t version);

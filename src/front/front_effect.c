@@ -41,6 +41,20 @@ static void change_print(const struct change *change, struct m0_ring_udsp *ret)
 	}
 }
 
+static size_t effect_bytes(unsigned nr)
+{
+	return sizeof(struct m0_lnet_effect) +
+	       nr * sizeof(struct m0_lnet_shift);
+}
+
+/* The node may be in another process. */
+static bool part_is_ok(const struct m0_lnet_effect *part, size_t bytes)
+{
+	return bytes >= sizeof *part &&
+	       part->lef_shifts_nr <= bytes / sizeof part->lef_shifts[0] &&
+	       bytes == effect_bytes(part->lef_shifts_nr);
+}
+
 /** Asks for a part. */
 static int part_get(struct m0_lnet *lnet, const struct change *change,
 		    struct m0_lnet_effect **ret)
@@ -57,10 +71,14 @@ static int part_get(struct m0_lnet *lnet, const struct change *change,
 	if (rc == 0)
 		rc = m0_front__block_take(lnet, fcl, &block, &bytes);
 	m0_front__control_put(lnet, fcl);
-	if (rc == 0)
-		*ret = block;
-	M0_POST(rc != 0 || bytes >= sizeof **ret);
-	return rc;
+	if (rc != 0)
+		return rc;
+	if (!part_is_ok(block, bytes)) {
+		m0_free(block);
+		return -EPROTO;
+	}
+	*ret = block;
+	return 0;
 }
 
 static int part_try(struct m0_lnet *lnet, const struct change *change,
@@ -72,12 +90,6 @@ static int part_try(struct m0_lnet *lnet, const struct change *change,
 	for (i = 0; i < TRIES_MAX && rc == -EAGAIN; ++i)
 		rc = part_get(lnet, change, ret);
 	return rc;
-}
-
-static size_t effect_bytes(unsigned nr)
-{
-	return sizeof(struct m0_lnet_effect) +
-	       nr * sizeof(struct m0_lnet_shift);
 }
 
 /** Makes memory for `nr` shifts. @retval -ENOMEM */

@@ -61,6 +61,20 @@ int m0_front__nids_renew(struct m0_lnet *lnet)
 	return rc;
 }
 
+int m0_front__net_changed(struct m0_lnet *lnet, char *why)
+{
+	int rc = m0_front__nids_renew(lnet);
+
+	/* Servers notify their attached processes. */
+	m0_front__runners_wake(lnet);
+	m0_front__wake(lnet);
+	return rc == 0 ? 0
+		       : m0_node_why(why, rc,
+				     "the change is made, but the node cannot "
+				     "be asked for its NIDs: %s",
+				     m0_errname(rc));
+}
+
 static int net_change(struct m0_lnet *lnet, enum m0_ring_verb verb,
 		      const struct m0_lnet_net_cfg *net, char *why)
 {
@@ -76,22 +90,14 @@ static int net_change(struct m0_lnet *lnet, enum m0_ring_verb verb,
 	req->rne_cfg = *net;
 	req->rne_why[0] = 0;
 	rc = m0_front__control_do(lnet, fcl);
+	/* The node may be in another process. */
+	req->rne_why[sizeof req->rne_why - 1] = 0;
 	if (rc != 0)
 		(void)m0_node_why(why, rc, "%s",
 				  req->rne_why[0] != 0 ? req->rne_why
 						       : m0_errname(rc));
 	m0_front__control_put(lnet, fcl);
-	if (rc != 0)
-		return rc;
-	rc = m0_front__nids_renew(lnet);
-	/* Servers notify their attached processes. */
-	m0_front__runners_wake(lnet);
-	m0_front__wake(lnet);
-	return rc == 0 ? 0
-		       : m0_node_why(why, rc,
-				     "the change is made, but the node cannot "
-				     "be asked for its NIDs: %s",
-				     m0_errname(rc));
+	return rc == 0 ? m0_front__net_changed(lnet, why) : rc;
 }
 
 int m0_lnet_net_add(struct m0_lnet *lnet, const struct m0_lnet_net_cfg *net,

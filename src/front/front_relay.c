@@ -5,6 +5,8 @@
  */
 #include "front/front_internal.h"
 #include "front/front_relay.h"
+#include "m0/lnet_fault.h"
+#include "m0/lnet_udsp.h"
 
 uint32_t m0_front_nids_version(const struct m0_lnet *lnet)
 {
@@ -65,13 +67,36 @@ static int relay_begin(struct m0_lnet *lnet, struct m0_front_relay *relay,
 				      &relay->frl_control);
 }
 
+/* Checks what functions of m0/lnet.h check before they ask the node. */
+static int rule_check(const struct m0_ring_control *control)
+{
+	const struct m0_ring_udsp *udsp = &control->rqc_udsp;
+
+	switch (control->rqc_verb) {
+	case M0_RING_FAULT_ADD:
+		return m0_lnet_fault_attr_check(&control->rqc_fault, NULL);
+	case M0_RING_UDSP_ADD:
+		return m0_lnet_udsp_check(&udsp->rud_rule, NULL);
+	case M0_RING_UDSP_EFFECT:
+		return udsp->rud_is_del != 0
+			       ? 0
+			       : m0_lnet_udsp_check(&udsp->rud_rule, NULL);
+	default:
+		return 0;
+	}
+}
+
 int m0_front_relay_do(struct m0_lnet *lnet, struct m0_front_relay *relay,
 		      struct m0_ring_control *control)
 {
 	struct m0_ring_control *record;
 	int                     rc;
 
-	M0_PRE(m0_front__is_inside(lnet));
+	M0_PRE(m0_front__is_inside(lnet) &&
+	       !m0_front_relay_is_slow(control->rqc_verb));
+	rc = rule_check(control);
+	if (rc != 0)
+		return rc;
 	rc = relay_begin(lnet, relay, control->rqc_verb);
 	if (rc != 0)
 		return rc;
@@ -90,38 +115,60 @@ int m0_front_relay_do(struct m0_lnet *lnet, struct m0_front_relay *relay,
 	return rc;
 }
 
-/* ---------------------------------------------------------------- probes -- */
+/* ---------------------------------------------------------- slow requests -- */
 
-static void probed(struct m0_lnet *lnet, struct m0_front_control *fcl)
+bool m0_front_relay_is_slow(uint32_t verb)
+{
+	return M0_IN(verb, (M0_RING_PROBE, M0_RING_NET_ADD, M0_RING_NET_DEL));
+}
+
+static void relay_done(struct m0_lnet *lnet, struct m0_front_control *fcl)
 {
 	struct m0_front_relay           *relay = fcl->fcl_owner;
 	const struct m0_front_relay_ops *ops = relay->frl_ops;
+	struct m0_ring_control          *record = fcl->fcl_record;
 
 	M0_PRE(relay->frl_control == fcl);
 	relay->frl_control = NULL;
 	relay->frl_ops = NULL;
-	ops->rlo_probed(relay, fcl->fcl_record);
+	if (record->rqc_verb != M0_RING_PROBE && record->rqc_rc == 0)
+		record->rqc_rc =
+			m0_front__net_changed(lnet, record->rqc_net.rne_why);
+	ops->rlo_done(relay, record);
 	m0_front__control_put(lnet, fcl);
 }
 
-int m0_front_relay_probe(struct m0_lnet *lnet, struct m0_front_relay *relay,
+static int slow_check(struct m0_lnet               *lnet,
+		      const struct m0_ring_control *control)
+{
+	return control->rqc_verb != M0_RING_PROBE
+		       ? 0
+		       : m0_front__probe_check(lnet,
+					       (int)control->rqc_probe.rpb_kind,
+					       &control->rqc_probe.rpb_nid,
+					       &control->rqc_probe.rpb_self);
+}
+
+int m0_front_relay_begin(struct m0_lnet *lnet, struct m0_front_relay *relay,
 			 const struct m0_ring_control    *control,
 			 const struct m0_front_relay_ops *ops, void *owner)
 {
 	struct m0_front_control *fcl;
 	int                      rc;
 
-	M0_PRE(m0_front__is_inside(lnet));
-	rc = m0_front__probe_check(lnet, (int)control->rqc_probe.rpb_kind,
-				   &control->rqc_probe.rpb_nid,
-				   &control->rqc_probe.rpb_self);
+	M0_PRE(m0_front__is_inside(lnet) &&
+	       m0_front_relay_is_slow(control->rqc_verb));
+	rc = slow_check(lnet, control);
 	if (rc == 0)
-		rc = relay_begin(lnet, relay, M0_RING_PROBE);
+		rc = relay_begin(lnet, relay, control->rqc_verb);
 	if (rc != 0)
 		return rc;
 	fcl = relay->frl_control;
 	*fcl->fcl_record = *control;
-	fcl->fcl_done = probed;
+	/* The answer's, which the process may have written. */
+	if (control->rqc_verb != M0_RING_PROBE)
+		fcl->fcl_record->rqc_net.rne_why[0] = 0;
+	fcl->fcl_done = relay_done;
 	fcl->fcl_owner = relay;
 	relay->frl_ops = ops;
 	relay->frl_owner = owner;
@@ -135,9 +182,11 @@ int m0_front_relay_probe(struct m0_lnet *lnet, struct m0_front_relay *relay,
 
 bool m0_front_relay_cancel(struct m0_lnet *lnet, struct m0_front_relay *relay)
 {
-	if (relay->frl_ops == NULL)
+	const struct m0_front_control *fcl = relay->frl_control;
+
+	if (relay->frl_ops == NULL ||
+	    fcl->fcl_record->rqc_verb != M0_RING_PROBE)
 		return false;
-	m0_node_probe_cancel(lnet->fro_node,
-			     relay->frl_control->fcl_slot.fsl_index);
+	m0_node_probe_cancel(lnet->fro_node, fcl->fcl_slot.fsl_index);
 	return true;
 }

@@ -15,15 +15,15 @@ struct m0_front_control;
 struct m0_front_relay {
 	struct m0_front_control *frl_control;
 	uint64_t                 frl_given_bytes;
-	/** A probe that has not ended; NULL: none. */
+	/** A request that m0_front_relay_begin() began, and has not ended; NULL: none. */
 	const struct m0_front_relay_ops *frl_ops;
 	void                            *frl_owner;
 };
 
 struct m0_front_relay_ops {
-	/** A probe has ended: its answer. The relay is free again. The node's thread. */
-	void (*rlo_probed)(struct m0_front_relay        *relay,
-			   const struct m0_ring_control *answer);
+	/** The request has ended: its answer. The relay is free again. The node's thread. */
+	void (*rlo_done)(struct m0_front_relay        *relay,
+			 const struct m0_ring_control *answer);
 };
 
 /**
@@ -32,21 +32,27 @@ struct m0_front_relay_ops {
  *                 piece of the answer before.
  * @return rqc_rc
  * @retval -ENOENT  MORE: there is no further piece.
+ * @retval -EINVAL  a rule that m0_lnet_udsp_add(), m0_lnet_fault_add() would refuse.
  * @retval -ENOSPC, -ENOMEM, -ESHUTDOWN
  */
 int m0_front_relay_do(struct m0_lnet *lnet, struct m0_front_relay *relay,
 		      struct m0_ring_control *control);
+/** Does the request take its time, so that m0_front_relay_begin() is to begin it: a probe,
+ * or a network that is added or removed? */
+bool m0_front_relay_is_slow(uint32_t verb);
 /**
- * Begins a probe, which ends by rlo_probed. On the node's thread, in a callback or a
- * runner. Pre: no probe of the relay is under way.
- * @retval -EINVAL  the NID, or the own one. @retval -ENOSPC, -ENOMEM, -ESHUTDOWN
+ * Begins such a request, which ends by rlo_done. On the node's thread, in a callback or
+ * a runner. Pre: none of the relay is under way.
+ * @retval -EINVAL  of a probe: the NID, or the own one.
+ * @retval -ENOSPC, -ENOMEM, -ESHUTDOWN
  */
-int m0_front_relay_probe(struct m0_lnet *lnet, struct m0_front_relay *relay,
+int m0_front_relay_begin(struct m0_lnet *lnet, struct m0_front_relay *relay,
 			 const struct m0_ring_control    *control,
 			 const struct m0_front_relay_ops *ops, void *owner);
 /**
- * Cancels the probe of a relay, which ends soon; a probe that the node has not begun is
- * to be cancelled once more. On the node's thread.
+ * Cancels a probe that m0_front_relay_begin() began, which ends soon; one that the node has
+ * not begun is to be cancelled once more. A change of networks is not cancelled. On the
+ * node's thread.
  * @return true if a probe is under way.
  */
 bool m0_front_relay_cancel(struct m0_lnet *lnet, struct m0_front_relay *relay);
@@ -65,7 +71,7 @@ void m0_front_copied(struct m0_lnet *lnet);
  * another kind takes the place of one. On the node's thread.
  */
 bool m0_front_eq_accept(const struct m0_lnet_eq *eq);
-/** Gives up what is left of an answer. Pre: no probe is under way. */
+/** Gives up what is left of an answer. Pre: nothing is under way. */
 void m0_front_relay_end(struct m0_lnet *lnet, struct m0_front_relay *relay);
 
 #endif /* M0_SRC_FRONT_FRONT_RELAY_H */

@@ -12,6 +12,7 @@ static bool has_block(uint32_t verb)
 	case M0_RING_INFO:
 	case M0_RING_INFO_HEAD:
 	case M0_RING_EXPLAIN:
+	case M0_RING_UDSP_EFFECT:
 	case M0_RING_NIDS_GET:
 	case M0_RING_STATS_GET:
 	case M0_RING_MORE:

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Requests in control records. A client may ask and probe; requests that change the
- * node for all its clients are made over the daemon's own socket.
+ * node for all its clients need the right of an administrator.
  */
 #include "ring/shared_entry.h"
 
 enum {
 	/** Longest time-out of a probe: a day. */
-	PROBE_MS_MAX = 24 * 3600 * 1000
+	PROBE_MS_MAX = 24 * 3600 * 1000,
+	/** Most buffers of a pool. */
+	POOL_MAX = 1 << 20
 };
 
 /* A record is copied by words, and has its place in a line of the area. */
@@ -32,7 +34,7 @@ static const uint8_t rights[M0_RING_VERBS_NR] = {
 	[M0_RING_UDSP_ADD] = M0_SHARED_RIGHT_ADMIN,
 	[M0_RING_UDSP_DEL] = M0_SHARED_RIGHT_ADMIN,
 	[M0_RING_UDSP_GET] = M0_SHARED_RIGHT_QUERY,
-	/* Its rule would have to be checked. */
+	/* Its work grows with the peers and rules of the node. */
 	[M0_RING_UDSP_EFFECT] = M0_SHARED_RIGHT_ADMIN,
 	[M0_RING_DIST] = M0_SHARED_RIGHT_QUERY,
 	[M0_RING_EXPLAIN] = M0_SHARED_RIGHT_QUERY,
@@ -125,6 +127,134 @@ static int dist_check(const struct m0_ring_dist *dist, bool has_src,
 	return rc;
 }
 
+/* -- requests of administrators -------------------------------------------- */
+
+/* Their fields are such that the node can read them; what they mean is checked where the
+ * node of a process checks it, too. */
+
+/* A byte that is no bool must not be read as one. */
+static int bool_check(struct m0_shared_why *why, const char *field,
+		      const bool *value)
+{
+	uint8_t byte;
+
+	memcpy(&byte, value, sizeof byte);
+	return m0_shared__range(why, field, byte, 0, 1);
+}
+
+static int fault_check(const struct m0_lnet_fault_attr *attr,
+		       struct m0_shared_why            *why)
+{
+	int rc;
+
+	rc = m0_shared__range(why, "fault_kind", (uint32_t)attr->lfa_kind,
+			      M0_LNET_FAULT_DROP, M0_LNET_FAULT_ANY - 1);
+	if (rc == 0)
+		rc = m0_shared__nid(why, "fault_src", &attr->lfa_src);
+	if (rc == 0)
+		rc = m0_shared__nid(why, "fault_dst", &attr->lfa_dst);
+	if (rc == 0)
+		rc = m0_shared__nid(why, "fault_local", &attr->lfa_local);
+	if (rc == 0)
+		rc = bool_check(why, "fault_all", &attr->lfa_all);
+	if (rc == 0)
+		rc = bool_check(why, "fault_random", &attr->lfa_random);
+	if (rc == 0)
+		rc = bool_check(why, "fault_header", &attr->lfa_header);
+	return rc;
+}
+
+static int pools_check(const struct m0_ring_routing *routing,
+		       struct m0_shared_why         *why)
+{
+	unsigned i;
+	int      rc = 0;
+
+	for (i = 0; rc == 0 && i < M0_LNET_POOLS_NR; ++i)
+		rc = m0_shared__range(why, "routing_max", routing->rrg_max[i],
+				      0, POOL_MAX);
+	return rc;
+}
+
+static int effect_check(const struct m0_ring_udsp *udsp,
+			struct m0_shared_why      *why)
+{
+	int rc = m0_shared__range(why, "udsp_is_del", udsp->rud_is_del, 0, 1);
+
+	if (rc == 0)
+		rc = m0_shared__range(why, "udsp_is_next", udsp->rud_is_next, 0,
+				      1);
+	return rc == 0 ? m0_shared__nid(why, "udsp_last", &udsp->rud_last) : rc;
+}
+
+static int health_check(const struct m0_ring_peer *peer,
+			struct m0_shared_why      *why)
+{
+	int rc = m0_shared__range(why, "peer_health_of", peer->rpe_health_of,
+				  M0_LNET_HEALTH_OF_NIS,
+				  M0_LNET_HEALTH_OF_PEERS);
+
+	return rc == 0 ? m0_shared__nid(why, "peer_nid", &peer->rpe_nid) : rc;
+}
+
+static int peer_check(const struct m0_ring_peer *peer,
+		      struct m0_shared_why      *why)
+{
+	uint32_t i;
+	int      rc;
+
+	rc = m0_shared__range(why, "peer_nids_nr", peer->rpe_nids_nr, 0,
+			      M0_LNET_PEER_NIDS_MAX);
+	if (rc == 0)
+		rc = m0_shared__nid(why, "peer_nid", &peer->rpe_nid);
+	for (i = 0; rc == 0 && i < peer->rpe_nids_nr; ++i)
+		rc = m0_shared__nid(why, "peer_nids", &peer->rpe_nids[i]);
+	return rc;
+}
+
+/* The node checks names; options end within their field. */
+static int net_check(const struct m0_ring_net *net, struct m0_shared_why *why)
+{
+	const struct m0_lnet_net_cfg *cfg = &net->rne_cfg;
+
+	if (memchr(cfg->lnc_options, 0, sizeof cfg->lnc_options) == NULL)
+		return m0_shared_refuse_as(why, -EPROTO, "net_options",
+					   sizeof cfg->lnc_options,
+					   "a text that ends");
+	return m0_shared__range(why, "net_ifaces_nr", cfg->lnc_ifaces_nr, 0,
+				M0_LNET_CFG_IFACES_MAX);
+}
+
+static int change_check(const struct m0_ring_control *control,
+			struct m0_shared_why         *why)
+{
+	switch (control->rqc_verb) {
+	case M0_RING_FAULT_ADD:
+		return fault_check(&control->rqc_fault, why);
+	case M0_RING_FAULT_DEL:
+	case M0_RING_FAULT_RESET:
+		return choice_check(&control->rqc_choice, why);
+	case M0_RING_ROUTE_ADD:
+	case M0_RING_ROUTE_DEL:
+		return m0_shared__nid(why, "route_gateway",
+				      &control->rqc_route.rrt_attr.lra_gateway);
+	case M0_RING_POOLS_SET:
+		return pools_check(&control->rqc_routing, why);
+	case M0_RING_UDSP_EFFECT:
+		return effect_check(&control->rqc_udsp, why);
+	case M0_RING_HEALTH_SET:
+		return health_check(&control->rqc_peer, why);
+	case M0_RING_PEER_ADD:
+	case M0_RING_PEER_DEL:
+		return peer_check(&control->rqc_peer, why);
+	case M0_RING_NET_ADD:
+	case M0_RING_NET_DEL:
+		return net_check(&control->rqc_net, why);
+	default:
+		return 0;
+	}
+}
+
 static int control_check(const struct m0_ring_control *control,
 			 struct m0_shared_why         *why)
 {
@@ -148,7 +278,7 @@ static int control_check(const struct m0_ring_control *control,
 	case M0_RING_EXPLAIN:
 		return dist_check(&control->rqc_dist, true, why);
 	default:
-		return 0;
+		return change_check(control, why);
 	}
 }
 

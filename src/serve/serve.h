@@ -189,9 +189,10 @@ struct m0_serve {
 	/** One more than the highest number of a queue so far. */
 	uint32_t               srv_eqs_end;
 	struct m0_front_relay *srv_relays;
-	/** Probes that have not ended, and by record the generation of the request. */
-	uint32_t  srv_probes_nr;
-	uint32_t *srv_probe_gens;
+	/** Requests that take their time and have not ended (m0_front_relay_is_slow()), and by
+	 * record the generation of the request. */
+	uint32_t  srv_slow_nr;
+	uint32_t *srv_slow_gens;
 	/** Its bound is that of all incoming messages of the process. */
 	struct m0_lnet_eq srv_all;
 	/** For MDs without a queue: their ends are events, too. */

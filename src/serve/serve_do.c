@@ -435,7 +435,7 @@ static int barrier_do(struct m0_serve *srv)
 	return 0;
 }
 
-/* May the process ask for it, and can it be answered at once? */
+/* May the process ask for it? */
 static int control_may(const struct m0_serve *srv, uint32_t verb)
 {
 	enum m0_shared_right right = m0_shared_verb_right(verb);
@@ -443,10 +443,10 @@ static int control_may(const struct m0_serve *srv, uint32_t verb)
 	if (right == M0_SHARED_RIGHT_NONE || right > srv->srv_cfg.svg_right)
 		return -EPERM;
 	/* A process that may send nothing may not have others send for it. */
-	if (right == M0_SHARED_RIGHT_PROBE &&
-	    srv->srv_cfg.svg_portals.vrs_nr == 0)
-		return -EACCES;
-	return verb == M0_RING_NET_ADD || verb == M0_RING_NET_DEL ? -ENOSYS : 0;
+	return right == M0_SHARED_RIGHT_PROBE &&
+			       srv->srv_cfg.svg_portals.vrs_nr == 0
+		       ? -EACCES
+		       : 0;
 }
 
 static void control_answer(struct m0_serve *srv, uint32_t nr, uint32_t nr_gen,
@@ -462,49 +462,50 @@ static void control_answer(struct m0_serve *srv, uint32_t nr, uint32_t nr_gen,
 	m0_serve__report(srv, &rep);
 }
 
-static void probed(struct m0_front_relay        *relay,
-		   const struct m0_ring_control *answer)
+static void slow_done(struct m0_front_relay        *relay,
+		      const struct m0_ring_control *answer)
 {
 	struct m0_serve *srv = relay->frl_owner;
 	uint32_t         nr = (uint32_t)(relay - srv->srv_relays);
 
-	M0_PRE(srv->srv_probes_nr > 0);
-	--srv->srv_probes_nr;
+	M0_PRE(srv->srv_slow_nr > 0);
+	--srv->srv_slow_nr;
 	if (srv->srv_state == M0_SERVE_OPEN && srv->srv_why.shy_field == NULL) {
-		control_answer(srv, nr, srv->srv_probe_gens[nr], answer);
+		control_answer(srv, nr, srv->srv_slow_gens[nr], answer);
 		m0_shared_bell(&srv->srv_side);
 	} else {
 		m0_lnet_runner_wake(srv->srv_lnet, &srv->srv_runner);
 	}
 }
 
-static const struct m0_front_relay_ops relay_ops = { .rlo_probed = probed };
+static const struct m0_front_relay_ops relay_ops = { .rlo_done = slow_done };
 
 /* The answer comes later. */
-static int probe_begin(struct m0_serve *srv)
+static int slow_begin(struct m0_serve *srv)
 {
 	const struct m0_shared_request *req = &srv->srv_req;
-	int                             rc = m0_front_relay_probe(srv->srv_lnet,
+	int                             rc = m0_front_relay_begin(srv->srv_lnet,
 								  &srv->srv_relays[req->srq_nr],
 								  &srv->srv_control, &relay_ops, srv);
 
 	if (rc != 0)
 		return rc;
-	srv->srv_probe_gens[req->srq_nr] = req->srq_gen;
-	++srv->srv_probes_nr;
+	srv->srv_slow_gens[req->srq_nr] = req->srq_gen;
+	++srv->srv_slow_nr;
 	return 0;
 }
 
 bool m0_serve__probes_cancel(struct m0_serve *srv)
 {
+	bool     again = false;
 	uint32_t nr;
 
-	for (nr = 0; srv->srv_probes_nr > 0 &&
+	for (nr = 0; srv->srv_slow_nr > 0 &&
 		     nr < srv->srv_cfg.svg_shared.shc_controls_nr;
 	     ++nr)
-		(void)m0_front_relay_cancel(srv->srv_lnet,
-					    &srv->srv_relays[nr]);
-	return srv->srv_probes_nr > 0;
+		again |= m0_front_relay_cancel(srv->srv_lnet,
+					       &srv->srv_relays[nr]);
+	return again && srv->srv_slow_nr > 0;
 }
 
 static int control_do(struct m0_serve *srv)
@@ -515,14 +516,14 @@ static int control_do(struct m0_serve *srv)
 
 	if (srv->srv_relays[req->srq_nr].frl_ops != NULL)
 		return m0_serve__broken(srv, "control", req->srq_nr,
-					"a record whose probe has ended");
+					"a record whose request has ended");
 	rc = m0_shared_control_get(&srv->srv_side, req->srq_nr, req->srq_number,
 				   control, &srv->srv_why);
 	if (rc != 0)
 		return rc;
 	rc = control_may(srv, control->rqc_verb);
-	if (rc == 0 && control->rqc_verb == M0_RING_PROBE) {
-		rc = probe_begin(srv);
+	if (rc == 0 && m0_front_relay_is_slow(control->rqc_verb)) {
+		rc = slow_begin(srv);
 		if (rc == 0)
 			return 0;
 	} else if (rc == 0) {

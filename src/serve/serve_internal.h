@@ -118,7 +118,7 @@ static inline struct m0_serve_eq *m0_serve__eq(const struct m0_serve *srv,
 int m0_serve__do(struct m0_serve *srv);
 /** Unlinks everything. MDs end by their last events. */
 void m0_serve__unlink_all(struct m0_serve *srv);
-/** Cancels probes. @return true if there are some that have not ended. */
+/** Cancels probes. @return true if this is to be done once more, in the next step. */
 bool m0_serve__probes_cancel(struct m0_serve *srv);
 
 /* -- serve_md.c ------------------------------------------------------------ */

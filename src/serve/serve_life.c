@@ -150,7 +150,9 @@ static m0_time_t run(struct m0_lnet_runner *runner, m0_time_t now)
 	/* The node begins a probe of the last moment in its next step. */
 	if (m0_serve__probes_cancel(srv))
 		return now;
-	ending_look(srv);
+	/* The end of the last request wakes the runner. */
+	if (srv->srv_slow_nr == 0)
+		ending_look(srv);
 	return M0_TIME_NEVER;
 }
 
@@ -204,10 +206,10 @@ static int tables_init(struct m0_serve *srv)
 		return rc;
 	M0_ALLOC_ARR(srv->srv_region_users, cfg->shc_regions_max);
 	M0_ALLOC_ARR(srv->srv_relays, cfg->shc_controls_nr);
-	M0_ALLOC_ARR(srv->srv_probe_gens, cfg->shc_controls_nr);
+	M0_ALLOC_ARR(srv->srv_slow_gens, cfg->shc_controls_nr);
 	M0_ALLOC_PTR(srv->srv_quiet);
 	return srv->srv_region_users == NULL || srv->srv_relays == NULL ||
-			       srv->srv_probe_gens == NULL ||
+			       srv->srv_slow_gens == NULL ||
 			       srv->srv_quiet == NULL
 		       ? -ENOMEM
 		       : 0;
@@ -297,7 +299,7 @@ void m0_serve_fini(struct m0_serve *srv)
 	     ++i)
 		m0_front_relay_end(srv->srv_lnet, &srv->srv_relays[i]);
 	m0_free0(&srv->srv_relays);
-	m0_free0(&srv->srv_probe_gens);
+	m0_free0(&srv->srv_slow_gens);
 	m0_free0(&srv->srv_quiet);
 	m0_free0(&srv->srv_region_users);
 	if (srv->srv_regions.srs_regions != NULL)

@@ -78,5 +78,7 @@ bool fix_move(struct fix_proc *proc, uint32_t nr, uint64_t bits, uint64_t at);
 int fix_hostile(void);
 /** The cases of attach_rights.c. */
 int fix_rights(void);
+/** The cases of attach_admin.c. */
+int fix_admin(void);
 
 #endif /* M0_TESTS_ATTACH_FIX_H */

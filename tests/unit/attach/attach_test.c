@@ -740,5 +740,5 @@ int main(void)
 	};
 
 	return cmocka_run_group_tests(cases, NULL, NULL) + fix_hostile() +
-	       fix_rights();
+	       fix_rights() + fix_admin();
 }

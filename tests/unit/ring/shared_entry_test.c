@@ -672,101 +672,6 @@ static void each_lie_of_a_server_is_found(void **state)
 	}
 }
 
-/* ---------------------------------------------------------------- controls -- */
-
-static int control_get(uint32_t verb)
-{
-	static struct m0_ring_control control;
-
-	return m0_shared_control_get(&rig.rig_server, 1, verb, &control, &why);
-}
-
-static void assert_control(uint32_t verb, const char *text)
-{
-	char buf[256];
-
-	assert_int_equal(control_get(verb), -EPROTO);
-	assert_string_equal(m0_shared_why_print(&why, buf, sizeof buf), text);
-}
-
-static void controls_are_checked(void **state)
-{
-	struct m0_ring_control *record = m0_shared_control(&rig.rig_client, 1);
-
-	(void)state;
-	record->rqc_verb = M0_RING_PROBE;
-	record->rqc_probe.rpb_nid = nid;
-	record->rqc_probe.rpb_self = m0_lnet_nid_any;
-	assert_int_equal(control_get(M0_RING_PROBE), 0);
-	assert_control(M0_RING_INFO, "verb 1: 0 to 0 is accepted");
-	record->rqc_probe.rpb_kind = 2;
-	assert_control(M0_RING_PROBE, "probe_kind 2: 0 to 1 is accepted");
-	record->rqc_probe.rpb_kind = 1;
-	record->rqc_probe.rpb_timeout_ms = UINT64_MAX;
-	assert_control(M0_RING_PROBE,
-		       "probe_timeout_ms 18446744073709551615: 0 to 86400000 "
-		       "is accepted");
-	record->rqc_probe.rpb_timeout_ms = 0;
-	record->rqc_probe.rpb_force = 2;
-	assert_control(M0_RING_PROBE, "probe_force 2: 0 to 1 is accepted");
-	record->rqc_probe.rpb_force = 1;
-	record->rqc_probe.rpb_nid = m0_lnet_nid_any;
-	assert_control(M0_RING_PROBE,
-		       "probe_nid type 255: 0 to 254 is accepted");
-	memset(record, 0, sizeof *record);
-	record->rqc_verb = M0_RING_FAULT_GET;
-	record->rqc_choice.rch_kind = M0_LNET_FAULT_ANY;
-	assert_int_equal(control_get(M0_RING_FAULT_GET), 0);
-	record->rqc_choice.rch_kind = M0_LNET_FAULT_ANY + 1;
-	assert_control(M0_RING_FAULT_GET, "choice_kind 6: 0 to 5 is accepted");
-	memset(record, 0, sizeof *record);
-	record->rqc_verb = M0_RING_ROUTE_GET;
-	record->rqc_route.rrt_max = 1025;
-	assert_control(M0_RING_ROUTE_GET,
-		       "route_max 1025: 0 to 1024 is accepted");
-	record->rqc_verb = M0_RING_UDSP_GET;
-	record->rqc_udsp.rud_max = 16385;
-	assert_control(M0_RING_UDSP_GET,
-		       "udsp_max 16385: 0 to 16384 is accepted");
-	memset(record, 0, sizeof *record);
-	record->rqc_verb = M0_RING_PEER_NIS_GET;
-	record->rqc_choice.rch_src = nid;
-	record->rqc_choice.rch_max = M0_RING_PEER_NIS_MAX;
-	assert_int_equal(control_get(M0_RING_PEER_NIS_GET), 0);
-	record->rqc_choice.rch_max = 65;
-	assert_control(M0_RING_PEER_NIS_GET,
-		       "choice_max 65: 0 to 64 is accepted");
-	record->rqc_choice.rch_max = 0;
-	record->rqc_choice.rch_src.ln_size = 77;
-	assert_control(M0_RING_PEER_NIS_GET,
-		       "choice_src 77: 0 to 12 is accepted");
-	memset(record, 0, sizeof *record);
-	record->rqc_verb = M0_RING_EXPLAIN;
-	record->rqc_dist.rdi_dst = nid;
-	record->rqc_dist.rdi_src = nid;
-	record->rqc_dist.rdi_src.ln_size = 77;
-	assert_control(M0_RING_EXPLAIN, "dist_src 77: 0 to 12 is accepted");
-	record->rqc_verb = M0_RING_DIST;
-	assert_int_equal(control_get(M0_RING_DIST), 0);
-}
-
-static void verbs_have_rights(void **state)
-{
-	uint32_t verb;
-
-	(void)state;
-	/* A tap is a pointer, which no other process may give the node. */
-	for (verb = 0; verb < M0_RING_VERBS_NR; ++verb)
-		assert_int_equal(
-			m0_shared_verb_right(verb) == M0_SHARED_RIGHT_NONE,
-			M0_IN(verb, (M0_RING_TAP_ADD, M0_RING_TAP_DEL)));
-	assert_int_equal(m0_shared_verb_right(verb), M0_SHARED_RIGHT_NONE);
-	assert_int_equal(m0_shared_verb_right(M0_RING_NET_DEL),
-			 M0_SHARED_RIGHT_ADMIN);
-	assert_int_equal(m0_shared_verb_right(M0_RING_PROBE),
-			 M0_SHARED_RIGHT_PROBE);
-}
-
 int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup(name, setup)
@@ -779,8 +684,6 @@ int main(void)
 		CASE(part_of_a_group_is_an_error),
 		CASE(events_arrive),
 		CASE(each_lie_of_a_server_is_found),
-		CASE(controls_are_checked),
-		CASE(verbs_have_rights),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

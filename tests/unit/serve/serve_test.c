@@ -692,7 +692,7 @@ static void probes_are_answered(void **state)
 	control = probe_put("127.0.0.1@tcp", 5000);
 	(void)report(M0_SHARED_ANSWER);
 	assert_int_equal(control->rqc_rc, -EPERM);
-	assert_int_equal(srv.srv_probes_nr, 0);
+	assert_int_equal(srv.srv_slow_nr, 0);
 	assert_int_equal(srv.srv_side.shs_reserved_nr, 0);
 }
 
@@ -703,7 +703,7 @@ static void record_of_a_probe_breaks_the_rules(void **state)
 	(void)probe_put("127.0.0.7@tcp", 3600000);
 	(void)probe_put("127.0.0.7@tcp", 3600000);
 	is_broken("control");
-	assert_int_equal(srv.srv_probes_nr, 0);
+	assert_int_equal(srv.srv_slow_nr, 0);
 }
 
 /* A process that ends does not wait for its probe, also if the node has yet to begin it. */
@@ -719,7 +719,7 @@ static void end_cancels_a_probe(void **state)
 	while (ended_nr == 0 && m0_time_now() < began + M0_TIME_ONE_SECOND)
 		progress(1);
 	assert_int_equal(ended_nr, 1);
-	assert_int_equal(srv.srv_probes_nr, 0);
+	assert_int_equal(srv.srv_slow_nr, 0);
 }
 
 static void end_cancels_a_probe_that_waits(void **state)
