@@ -116,6 +116,10 @@ struct m0_lnet_attached {
 	uint64_t lax_shadow_bytes;
 };
 
+enum {
+	M0_LNET_DAEMON_DEVICE_PROCS_MAX = 4096
+};
+
 struct m0_lnet_daemon_info {
 	/** Since the start: processes that attached, and that were refused. */
 	uint64_t ldf_attached_nr;
@@ -177,6 +181,18 @@ M0_EXTERN void m0_lnet_daemon_info_get(struct m0_lnet_daemon      *daemon,
 M0_EXTERN unsigned m0_lnet_daemon_procs_get(struct m0_lnet_daemon   *daemon,
 					    struct m0_lnet_attached *ret,
 					    unsigned                 max);
+/**
+ * Processes that are attached to the node of the kernel module, by its device:
+ * ldf_procs_nr of them are written.
+ * @param path  of the device, `/dev/colibri`.
+ * @param max   at most M0_LNET_DAEMON_DEVICE_PROCS_MAX.
+ * @retval -ENOTTY  it is no such device, or that of another version.
+ * @retval <0       others of the system.
+ */
+M0_EXTERN int m0_lnet_daemon_device_procs(const char                 *path,
+					  struct m0_lnet_daemon_info *info,
+					  struct m0_lnet_attached    *ret,
+					  unsigned                    max);
 
 #ifdef __cplusplus
 }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "attach/attach.h"
+#include "m0/lnet_daemon.h"
 
 bool m0_attach__is_device(const char *path)
 {
@@ -98,4 +99,66 @@ int m0_attach__device_map(struct m0_attach *att, uint64_t bytes, void **ret,
 				      m0_errname(errno));
 	*ret = at;
 	return 0;
+}
+
+static void proc_get(const struct m0_attach_proc *row, m0_time_t now,
+		     struct m0_lnet_attached *ret)
+{
+	*ret = (struct m0_lnet_attached){
+		.lax_pid = row->aep_pid,
+		.lax_uid = row->aep_uid,
+		.lax_gid = row->aep_gid,
+		.lax_is_ending = row->aep_is_ending != 0,
+		.lax_since = m0_time_sub(now, min_check(now, row->aep_age_ns)),
+		.lax_mds_nr = row->aep_mds_nr,
+		.lax_regions_nr = row->aep_regions_nr,
+		.lax_bytes = row->aep_bytes,
+		.lax_ops_nr = row->aep_ops_nr,
+		.lax_events_nr = row->aep_events_nr,
+		.lax_denied_nr = row->aep_denied_nr,
+	};
+}
+
+static int procs_ask(const char *path, struct m0_attach_procs *procs)
+{
+	int fd = open(path, O_RDWR | O_CLOEXEC);
+	int rc = 0;
+
+	if (fd < 0)
+		return -errno;
+	if (ioctl(fd, M0_ATTACH_DEVICE_PROCS, procs) != 0)
+		rc = -errno;
+	(void)close(fd);
+	return rc;
+}
+
+int m0_lnet_daemon_device_procs(const char                 *path,
+				struct m0_lnet_daemon_info *info,
+				struct m0_lnet_attached *ret, unsigned max)
+{
+	struct m0_attach_procs procs = { .aes_max = max };
+	struct m0_attach_proc *rows;
+	m0_time_t              now;
+	unsigned               i;
+	int                    rc;
+
+	if (max > M0_LNET_DAEMON_DEVICE_PROCS_MAX)
+		return -EINVAL;
+	M0_ALLOC_ARR(rows, max_check(max, 1U));
+	if (rows == NULL)
+		return -ENOMEM;
+	procs.aes_to = (uintptr_t)rows;
+	rc = procs_ask(path, &procs);
+	now = m0_time_now();
+	if (rc == 0)
+		*info = (struct m0_lnet_daemon_info){
+			.ldf_attached_nr = procs.aes_attached_nr,
+			.ldf_refused_nr = procs.aes_refused_nr,
+			.ldf_procs_nr = min_check(procs.aes_nr, max),
+			.ldf_bytes = procs.aes_bytes,
+		};
+	for (i = 0; rc == 0 && i < info->ldf_procs_nr; ++i)
+		proc_get(&rows[i], now, &ret[i]);
+	m0_free(rows);
+	return rc;
 }

@@ -22,12 +22,44 @@ enum {
 	M0_ATTACH_BYTES_MAX = 256
 };
 
-/** Calls of ioctl() of a device, which take no argument. */
+/** Calls of ioctl() of a device. */
 enum m0_attach_device {
 	/** Rings the server's bell. */
 	M0_ATTACH_DEVICE_RING = 0x6d01,
 	/** The device is not readable until the server rings again. */
-	M0_ATTACH_DEVICE_CALM = 0x6d02
+	M0_ATTACH_DEVICE_CALM = 0x6d02,
+	/** Tells which processes are attached: the argument is a struct m0_attach_procs. */
+	M0_ATTACH_DEVICE_PROCS = 0x6d03
+};
+
+/** A process that is attached to a device: struct m0_lnet_attached has the same. */
+struct m0_attach_proc {
+	uint32_t aep_pid;
+	uint32_t aep_uid;
+	uint32_t aep_gid;
+	uint32_t aep_is_ending;
+	/** Time since it attached. */
+	uint64_t aep_age_ns;
+	uint64_t aep_bytes;
+	uint64_t aep_denied_nr;
+	uint32_t aep_mds_nr;
+	uint32_t aep_regions_nr;
+	uint32_t aep_ops_nr;
+	uint32_t aep_events_nr;
+};
+
+/** Bytes that the device does not use are 0. */
+struct m0_attach_procs {
+	/** Address of memory for aes_max processes, at most 4,096. */
+	uint64_t aes_to;
+	uint32_t aes_max;
+	/** Written by the device, as all that follows: processes that it has told about. */
+	uint32_t aes_nr;
+	/** Since the module was loaded: processes that attached, and that were refused. */
+	uint64_t aes_attached_nr;
+	uint64_t aes_refused_nr;
+	/** Bytes of memory of all. */
+	uint64_t aes_bytes;
 };
 
 enum m0_attach_type {
@@ -103,6 +135,8 @@ M0_BASSERT(sizeof(struct m0_attach_head) == 16);
 M0_BASSERT(sizeof(struct m0_attach_hello) == 128);
 M0_BASSERT(sizeof(struct m0_attach_welcome) == 128);
 M0_BASSERT(sizeof(struct m0_attach_region) == 64);
+M0_BASSERT(sizeof(struct m0_attach_proc) == 56);
+M0_BASSERT(sizeof(struct m0_attach_procs) == 40);
 M0_BASSERT(sizeof(struct m0_attach_word) == M0_ATTACH_BYTES_MAX);
 
 /** Any message. */

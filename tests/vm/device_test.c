@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
@@ -31,6 +32,9 @@ enum {
 	PAGE = 4096,
 	SESSIONS_OF_UID = 128,
 	LIARS_NR = 40,
+	KILLS_NR = 5,
+	KILLED_PAGES = 4096,
+	CHANGES_NR = 100,
 	USER = 1000,
 	PATIENCE_MS = 60000
 };
@@ -151,7 +155,7 @@ static void garbage_is_refused(void **state)
 	assert_int_equal(errno, EMSGSIZE);
 	assert_int_equal(read(fd, bytes, sizeof bytes), -1);
 	assert_int_equal(errno, EAGAIN);
-	assert_int_equal(ioctl(fd, 0x6d03), -1);
+	assert_int_equal(ioctl(fd, 0x6d04), -1);
 	assert_int_equal(errno, ENOTTY);
 	assert_int_equal(ioctl(fd, M0_ATTACH_DEVICE_RING), -1);
 	assert_int_equal(errno, EPIPE);
@@ -168,6 +172,44 @@ static void garbage_is_refused(void **state)
 	assert_int_equal(write_rc(fd, &hello, sizeof hello), 0);
 	assert_int_equal(word_get(fd, M0_ATTACH_REFUSE), -EPROTONOSUPPORT);
 	is_over(fd);
+	(void)close(fd);
+}
+
+/* Tells how many processes are attached, with room for one. */
+static int attached(int fd, struct m0_attach_proc *proc)
+{
+	struct m0_attach_procs procs = { .aes_to = (uintptr_t)proc,
+					 .aes_max = 1 };
+
+	return ioctl(fd, M0_ATTACH_DEVICE_PROCS, &procs) == 0
+		       ? (int)procs.aes_nr
+		       : -errno;
+}
+
+static void processes_are_told(void **state)
+{
+	struct m0_attach_procs procs = { .aes_max = 4097 };
+	struct m0_attach_proc  proc;
+	struct m0_attach       att;
+	char                  *gone = pages_map(1);
+	int                    fd = raw_open();
+
+	(void)state;
+	assert_int_equal(mprotect(gone, PAGE, PROT_NONE), 0);
+	assert_int_equal(attached(fd, &proc), 0);
+	attach(&att);
+	assert_int_equal(give(&att, 1, pages_map(3), 3 * PAGE), 0);
+	assert_int_equal(attached(fd, &proc), 1);
+	assert_int_equal(proc.aep_pid, getpid());
+	assert_int_equal(proc.aep_regions_nr, 1);
+	assert_int_equal(proc.aep_bytes, 3 * PAGE);
+	assert_int_equal(attached(fd, (void *)gone), -EFAULT);
+	assert_int_equal(ioctl(fd, M0_ATTACH_DEVICE_PROCS, gone), -1);
+	assert_int_equal(errno, EFAULT);
+	assert_int_equal(ioctl(fd, M0_ATTACH_DEVICE_PROCS, &procs), -1);
+	assert_int_equal(errno, EINVAL);
+	m0_attach_close(&att);
+	nothing_pinned();
 	(void)close(fd);
 }
 
@@ -504,10 +546,176 @@ static void child_does_no_harm(void **state)
 	nothing_pinned();
 }
 
+/* Everything of a process that is killed is released within a second, for which an
+ * emulated machine of a busy host has several tries. */
+static void killed_process_is_gone_soon(void **state)
+{
+	struct m0_attach_proc proc;
+	struct m0_attach      att;
+	m0_time_t             best = M0_TIME_NEVER;
+	m0_time_t             began;
+	unsigned              i;
+	int                   ends[2];
+	int                   fd = raw_open();
+	char                  why[M0_ATTACH_WHY_BYTES];
+	char                  byte = 0;
+	pid_t                 pid;
+
+	(void)state;
+	assert_int_equal(pipe(ends), 0);
+	for (i = 0; i < KILLS_NR && best > M0_TIME_ONE_SECOND; ++i) {
+		pid = fork();
+		if (pid == 0) {
+			NEED(m0_attach_open(&att, path, NULL, soon(), why) ==
+			     0);
+			NEED(give(&att, 1, pages_map(KILLED_PAGES),
+				  KILLED_PAGES * PAGE) == 0);
+			NEED(write(ends[1], &byte, 1) == 1);
+			(void)pause();
+		}
+		assert_int_equal(read(ends[0], &byte, 1), 1);
+		assert_int_equal(attached(fd, &proc), 1);
+		began = m0_time_now();
+		(void)kill(pid, SIGKILL);
+		while (attached(fd, &proc) != 0 &&
+		       m0_time_now() < began + 60 * M0_TIME_ONE_SECOND)
+			(void)poll(NULL, 0, 1);
+		best = min_check(best, m0_time_now() - began);
+		assert_int_equal(waitpid(pid, NULL, 0), pid);
+	}
+	print_message("killed: all is released after %u ms\n",
+		      (unsigned)(best / M0_TIME_ONE_MSEC));
+	assert_true(best <= M0_TIME_ONE_SECOND);
+	(void)close(ends[0]);
+	(void)close(ends[1]);
+	(void)close(fd);
+}
+
+/* The file that was duplicated is the session's as long as one descriptor is open. */
+static void session_ends_with_the_last_descriptor(void **state)
+{
+	struct m0_attach_proc proc;
+	struct m0_attach      att;
+	unsigned              i;
+	int                   fd = raw_open();
+	int                   again;
+
+	(void)state;
+	attach(&att);
+	again = dup(att.att_sock);
+	assert_true(again >= 0);
+	(void)close(att.att_bell);
+	(void)close(att.att_sock);
+	att.att_sock = again;
+	assert_int_equal(give(&att, 1, pages_map(1), PAGE), 0);
+	assert_int_equal(attached(fd, &proc), 1);
+	/* The area that is mapped keeps the file, not the session's end. */
+	(void)munmap(att.att_area, m0_align(att.att_area_bytes, PAGE));
+	(void)close(again);
+	for (i = 0; i < PATIENCE_MS / 10 && attached(fd, &proc) != 0; ++i)
+		(void)poll(NULL, 0, 10);
+	assert_int_equal(attached(fd, &proc), 0);
+	nothing_pinned();
+	(void)close(fd);
+}
+
+/* Asks for a change of the node. @return rqc_rc; -EPROTO: it was detached. */
+static int ask(struct m0_attach *att, uint32_t verb, uint32_t *gen)
+{
+	struct m0_shared_side   *side = &att->att_side;
+	struct m0_ring_control  *record = m0_shared_control(side, 0);
+	struct m0_shared_request req = { .srq_opcode = M0_SHARED_CONTROL,
+					 .srq_gen = ++*gen,
+					 .srq_number = verb };
+	struct m0_shared_report  rep;
+	int                      rc;
+
+	record->rqc_verb = verb;
+	NEED(m0_shared_claim(side, 1));
+	NEED(m0_shared_reserve(side, 1, NULL) == 0);
+	m0_shared_commit(side, m0_shared_request_put(side, &req));
+	m0_shared_bell(side);
+	while ((rc = m0_shared_report_get(side, &rep, NULL)) == 0) {
+		if (m0_attach_is_dead(att))
+			return -EPROTO;
+		(void)m0_shared_sleep(side, M0_SHARED_ENTRIES, soon());
+	}
+	NEED(rc > 0 && rep.shp_kind == M0_SHARED_ANSWER);
+	m0_shared_release(side, 1, false);
+	m0_shared_unclaim(side, 1);
+	return record->rqc_rc;
+}
+
+static void user_run(void)
+{
+	static const uint32_t verbs[] = { M0_RING_NET_ADD, M0_RING_NET_DEL,
+					  M0_RING_TUNE, M0_RING_UDSP_DEL };
+	char                  why[M0_ATTACH_WHY_BYTES];
+	struct m0_attach      att;
+	uint32_t              gen = 0;
+	unsigned              i;
+
+	NEED(setgid(USER) == 0 && setuid(USER) == 0);
+	NEED(m0_attach_open(&att, path, NULL, soon(), why) == 0);
+	for (i = 0; i < ARRAY_SIZE(verbs); ++i)
+		NEED(ask(&att, verbs[i], &gen) == -EPERM);
+	NEED(ask(&att, M0_RING_NIDS_GET, &gen) > 0);
+	m0_attach_close(&att);
+}
+
+static void users_change_nothing(void **state)
+{
+	(void)state;
+	apart(user_run);
+}
+
+static void random_ask(struct m0_rand *rand, struct m0_attach *att,
+		       uint32_t *gen)
+{
+	struct m0_ring_control *record = m0_shared_control(&att->att_side, 0);
+	uint32_t               *words = (uint32_t *)(void *)record->rqc_piece;
+	unsigned                nr = (unsigned)m0_rand_below(rand, 64);
+	uint32_t                verb;
+
+	memset(record, 0, sizeof *record);
+	while (nr-- > 0)
+		words[m0_rand_below(rand, nr > 32 ? 16 : 512)] =
+			(uint32_t)(m0_rand_below(rand, 2) == 0
+					   ? m0_rand_below(rand, 4)
+					   : m0_rand_next(rand));
+	do {
+		verb = (uint32_t)m0_rand_below(rand, M0_RING_VERBS_NR);
+	} while (m0_shared_verb_right(verb) != M0_SHARED_RIGHT_ADMIN);
+	(void)ask(att, verb, gen);
+}
+
+/* Root's requests may change the node, and break nothing. */
+static void random_changes_do_no_harm(void **state)
+{
+	const char      *text = getenv("M0_SEED");
+	struct m0_rand   rand;
+	struct m0_attach att;
+	uint32_t         gen = 0;
+	unsigned         i;
+
+	(void)state;
+	m0_rand_init(&rand, text == NULL ? 1 : strtoull(text, NULL, 10));
+	attach(&att);
+	for (i = 0; i < CHANGES_NR; ++i) {
+		random_ask(&rand, &att, &gen);
+		if (m0_attach_is_dead(&att)) {
+			m0_attach_close(&att);
+			attach(&att);
+		}
+	}
+	m0_attach_close(&att);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(garbage_is_refused),
+		cmocka_unit_test(processes_are_told),
 		cmocka_unit_test(messages_out_of_turn_end_it),
 		cmocka_unit_test(area_alone_is_mapped),
 		cmocka_unit_test(memory_is_checked),
@@ -517,6 +725,10 @@ int main(void)
 		cmocka_unit_test(random_entries_end_alone),
 		cmocka_unit_test(end_of_the_process_ends_it),
 		cmocka_unit_test(child_does_no_harm),
+		cmocka_unit_test(killed_process_is_gone_soon),
+		cmocka_unit_test(session_ends_with_the_last_descriptor),
+		cmocka_unit_test(users_change_nothing),
+		cmocka_unit_test(random_changes_do_no_harm),
 	};
 
 	return cmocka_run_group_tests_name("device", tests, NULL, NULL);

@@ -2,12 +2,8 @@
 #include <stdlib.h>
 
 #include "lnet_node.h"
-#include "lnet_show.h"
-#include "udsp_serve.h"
-#include "route_serve.h"
-#include "tune_serve.h"
+#include "conf_do.h"
 #include "../base/stop.h"
-#include "../base/text.h"
 #include "../conf/conf_file.h"
 #include "../conf/conf_live.h"
 
@@ -63,38 +59,6 @@ int node_conf_read(struct lnet_node *node)
 	return cfg_set(node, &conf->nco_last);
 }
 
-/*
- * Makes the node what `want` says.
- * @param ret  the changes that were made. The caller frees them.
- * @param code of a failure: nothing is changed.
- */
-static int change(struct lnet_node *node, const char *path,
-		  const struct conf_model *want, const struct conf_model *prev,
-		  bool replace, struct conf_plan *ret, struct tool_fail *fail)
-{
-	struct conf_fail  why = { .cff_set = false };
-	struct conf_model running;
-	int               rc;
-
-	M0_SET0(ret);
-	rc = conf_live_get(&running, node->lno_lnet);
-	if (rc != 0)
-		return conf_file_fail(path, TOOL_FAILED, rc, &why, fail);
-	rc = conf_plan_make(ret, &running, want, replace ? &running : prev,
-			    &why);
-	if (rc != 0) {
-		conf_file_fail(path, TOOL_USAGE, rc, &why, fail);
-	} else {
-		rc = conf_live_apply(node->lno_lnet, ret, &why);
-		if (rc != 0) {
-			conf_file_fail(path, TOOL_FAILED, rc, &why, fail);
-			conf_plan_fini(ret);
-		}
-	}
-	conf_model_fini(&running);
-	return fail->tf_exit;
-}
-
 int node_conf_start(struct lnet_node *node)
 {
 	struct node_conf *conf = &node->lno_conf;
@@ -103,8 +67,8 @@ int node_conf_start(struct lnet_node *node)
 
 	if (conf->nco_path == NULL)
 		return TOOL_OK;
-	code = change(node, conf->nco_path, &conf->nco_last, NULL, false, &plan,
-		      &node->lno_fail);
+	code = conf_do_change(node->lno_lnet, conf->nco_path, &conf->nco_last,
+			      NULL, false, &plan, &node->lno_fail);
 	conf_plan_fini(&plan);
 	return code;
 }
@@ -176,8 +140,8 @@ static void reload(struct lnet_node *node)
 		return;
 	}
 	if (conf_file_reload(conf->nco_path, &want, &fail) == TOOL_OK &&
-	    change(node, conf->nco_path, &want, &conf->nco_last, false, &plan,
-		   &fail) == TOOL_OK) {
+	    conf_do_change(node->lno_lnet, conf->nco_path, &want,
+			   &conf->nco_last, false, &plan, &fail) == TOOL_OK) {
 		say_plan(node, &plan, "changed");
 		say_starts(node, &want);
 		conf_plan_fini(&plan);
@@ -229,125 +193,22 @@ void node_conf_step(struct lnet_node *node, m0_time_t now)
 
 /* ------------------------------------------------------------------- requests */
 
-/* All that a node shows, as `lnetctl export` prints it. */
-static int export_all(struct lnet_node *node, FILE *out, FILE *err)
-{
-	static const struct {
-		enum ctl_verb verb;
-		unsigned      verbose;
-	} parts[] = {
-		{ CTL_NET_SHOW, 2 },     { CTL_ROUTE_SHOW, 1 },
-		{ CTL_ROUTING_SHOW, 0 }, { CTL_PEER_SHOW, 3 },
-		{ CTL_GLOBAL_SHOW, 0 },
-	};
-	struct m0_lnet_cfg   cfg = node->lno_opts.nop_cfg;
-	struct m0_lnet_info *info;
-	struct ctl_request   req;
-	size_t               i;
-	int                  code = TOOL_OK;
-
-	if (m0_lnet_info_get(node->lno_lnet, &info) != 0) {
-		fprintf(err, "colibri: %s\n", tool_errtext(ENOMEM));
-		return TOOL_FAILED;
-	}
-	tune_cfg(node->lno_lnet, &cfg);
-	for (i = 0; code == TOOL_OK && i < ARRAY_SIZE(parts); ++i) {
-		ctl_request_init(&req, parts[i].verb);
-		req.cq_verbose = parts[i].verbose;
-		code = parts[i].verb >= CTL_ROUTE_ADD
-			       ? route_serve(&req, node->lno_lnet, out, err)
-			       : lnet_show(&req, &cfg, info, out, err);
-	}
-	m0_lnet_info_free(info);
-	if (code == TOOL_OK) {
-		ctl_request_init(&req, CTL_UDSP_SHOW);
-		code = udsp_serve(&req, node->lno_lnet, out, err);
-	}
-	return code;
-}
-
-static bool is_on(const struct conf_model *model, uint32_t net)
-{
-	unsigned i;
-
-	for (i = 0; i < model->cmo_nis_nr; ++i) {
-		if (model->cmo_nis[i].cni_net == net)
-			return true;
-	}
-	return false;
-}
-
-/* Forgets routes that stay after a change of networks, and that no import adds. */
-static void routes_keep(struct conf_model *model)
-{
-	unsigned nr = 0;
-	unsigned i;
-
-	for (i = 0; i < model->cmo_routes_nr; ++i) {
-		const struct conf_route *route = &model->cmo_routes[i];
-		uint32_t near = m0_lnet_nid_net(&route->crt_attr.lra_gateway);
-
-		if (is_on(model, near) &&
-		    !is_on(model, route->crt_attr.lra_net))
-			model->cmo_routes[nr++] = *route;
-	}
-	model->cmo_routes_nr = nr;
-}
-
-static int export(struct lnet_node *node, const struct ctl_request *req,
+static int import(struct lnet_node *node, const struct ctl_request *req,
 		  FILE *out, FILE *err)
 {
-	struct conf_model model;
-	int               rc;
-
-	if (req->cq_verbose >= 2)
-		return export_all(node, out, err);
-	rc = conf_live_get(&model, node->lno_lnet);
-	if (rc == 0) {
-		if (req->cq_verbose == 0)
-			routes_keep(&model);
-		rc = conf_print(&model, req->cq_verbose > 0, out);
-		conf_model_fini(&model);
-	}
-	if (rc != 0)
-		fprintf(err, "colibri: the configuration: %s\n",
-			tool_errtext(rc));
-	return rc == 0 ? TOOL_OK : TOOL_FAILED;
-}
-
-static int failed(const struct tool_fail *fail, FILE *err)
-{
-	fprintf(err, "colibri: %s\n", fail->tf_text);
-	return fail->tf_exit;
-}
-
-/* The file is what to remove. */
-static void del_make(struct conf_model *want, const struct conf_model *file)
-{
-	struct conf_set *routing = &want->cmo_sets[CONF_ENABLE - CONF_SETS];
-
-	conf_model_init(want);
-	want->cmo_sections = UINT32_MAX;
-	routing->cst_given = file->cmo_sets[CONF_ENABLE - CONF_SETS].cst_given;
-	routing->cst_place = file->cmo_sets[CONF_ENABLE - CONF_SETS].cst_place;
-}
-
-static int model_import(struct lnet_node *node, const struct ctl_request *req,
-			const char *path, const struct conf_model *file,
-			FILE *out, FILE *err)
-{
 	struct node_conf *conf = &node->lno_conf;
-	struct tool_fail  fail = { .tf_exit = TOOL_OK };
-	bool              del = strcmp(req->cq_name, "del") == 0;
-	struct conf_model none;
 	struct conf_plan  plan;
+	int               code;
 
-	del_make(&none, file);
-	if (change(node, path, del ? &none : file, del ? file : NULL,
-		   strcmp(req->cq_name, "replace") == 0, &plan,
-		   &fail) != TOOL_OK)
-		return failed(&fail, err);
-	conf_plan_print(&plan, req->cq_json, out);
+	if (conf->nco_is_pending) {
+		fputs("colibri: a change waits for `colibri config confirm' or "
+		      "`undo'; import after it\n",
+		      err);
+		return TOOL_FAILED;
+	}
+	code = conf_do_import(node->lno_lnet, req, &plan, out, err);
+	if (code != TOOL_OK)
+		return code;
 	say_plan(node, &plan, "imported");
 	if (req->cq_value == 0) {
 		conf_plan_fini(&plan);
@@ -358,45 +219,6 @@ static int model_import(struct lnet_node *node, const struct ctl_request *req,
 	conf->nco_undo_at =
 		m0_time_add(m0_time_now(), req->cq_value * M0_TIME_ONE_SECOND);
 	return TOOL_OK;
-}
-
-static int import(struct lnet_node *node, const struct ctl_request *req,
-		  FILE *out, FILE *err)
-{
-	const char       *end = req->cq_body_nr == 0
-					? NULL
-					: memchr(req->cq_body, '\n', req->cq_body_nr);
-	struct tool_fail  fail = { .tf_exit = TOOL_OK };
-	struct conf_fail  why = { .cff_set = false };
-	struct conf_model file;
-	char              path[1024];
-	int               code;
-	int               rc;
-
-	if (end == NULL) {
-		fputs("colibri: the file is missing\n", err);
-		return TOOL_FAILED;
-	}
-	snprintf(path, sizeof path, "%.*s", (int)(end - req->cq_body),
-		 req->cq_body);
-	text_make_printable(path);
-	if (node->lno_conf.nco_is_pending) {
-		fputs("colibri: a change waits for `colibri config confirm' or "
-		      "`undo'; import after it\n",
-		      err);
-		return TOOL_FAILED;
-	}
-	++end;
-	rc = conf_read(&file, end,
-		       (size_t)(req->cq_body + req->cq_body_nr - end), NULL,
-		       &why);
-	if (rc != 0) {
-		conf_file_fail(path, TOOL_USAGE, rc, &why, &fail);
-		return failed(&fail, err);
-	}
-	code = model_import(node, req, path, &file, out, err);
-	conf_model_fini(&file);
-	return code;
 }
 
 static int settle(struct lnet_node *node, bool confirm, FILE *err)
@@ -423,7 +245,8 @@ int node_conf_serve(struct lnet_node *node, const struct ctl_request *req,
 {
 	switch (req->cq_verb) {
 	case CTL_CONFIG_EXPORT:
-		return export(node, req, out, err);
+		return conf_do_export(node->lno_lnet, &node->lno_opts.nop_cfg,
+				      req, out, err);
 	case CTL_CONFIG_IMPORT:
 		return import(node, req, out, err);
 	default:

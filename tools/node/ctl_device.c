@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
- * Questions to the node of the kernel module: its device has no control socket, so the
- * command attaches to it, asks as any process may, and prints as a node does.
+ * Requests to the node of the kernel module: its device has no control socket, so the
+ * command attaches to it, and serves its request itself by the calls of m0/lnet.h, as a
+ * daemon does.
  */
 #include <stdio.h>
 #include <sys/stat.h>
 
 #include "ctl.h"
-#include "explain_serve.h"
-#include "fault_serve.h"
-#include "lnet_show.h"
-#include "route_serve.h"
-#include "tune_serve.h"
-#include "udsp_serve.h"
+#include "conf_do.h"
+#include "ctl_procs.h"
+#include "lnet_serve.h"
 
 bool ctl_is_device(const char *path)
 {
@@ -21,47 +19,80 @@ bool ctl_is_device(const char *path)
 	return stat(path, &st) == 0 && S_ISCHR(st.st_mode);
 }
 
-static int info_show(const struct ctl_request *req, struct m0_lnet *lnet,
-		     struct m0_lnet_cfg *cfg, FILE *out, FILE *err)
-{
-	struct m0_lnet_info *info;
-	int                  rc = m0_lnet_info_get(lnet, &info);
-
-	if (rc != 0) {
-		fprintf(err, "colibri: the node cannot tell: %s\n",
-			tool_errtext(rc));
-		return TOOL_FAILED;
-	}
-	tune_cfg(lnet, cfg);
-	rc = lnet_show(req, cfg, info, out, err);
-	m0_lnet_info_free(info);
-	return rc;
-}
-
-static int show(const struct ctl_request *req, struct m0_lnet *lnet,
-		struct m0_lnet_cfg *cfg, FILE *out, FILE *err)
+/* Why the module does not serve the request, and what it accepts; NULL: it does. */
+static const char *flaw(const struct ctl_request *req)
 {
 	switch (req->cq_verb) {
-	case CTL_EXPLAIN:
-		return explain_serve(req, lnet, NULL, out, err);
-	case CTL_ROUTE_SHOW:
-	case CTL_ROUTING_SHOW:
-		return route_serve(req, lnet, out, err);
-	case CTL_UDSP_SHOW:
-		return udsp_serve(req, lnet, out, err);
-	case CTL_FAULT_SHOW:
-		return fault_serve(req, lnet, out, err);
+	case CTL_PING:
+	case CTL_DISCOVER:
+		return "accepted by --attach and the path";
+	case CTL_PROCESS_DRAIN:
+		return "rmmod unloads the module when no process has the "
+		       "device open; accepted: process show";
+	case CTL_METRICS_SHOW:
+	case CTL_CAPTURE:
+		return "accepted by `colibri node' alone";
+	case CTL_CONFIG_IMPORT:
+		if (req->cq_value == 0)
+			return NULL;
+		/* Fall through. */
+	case CTL_CONFIG_CONFIRM:
+	case CTL_CONFIG_UNDO:
+		return "no process waits for a confirmation; accepted: import "
+		       "without --confirm";
 	default:
-		return info_show(req, lnet, cfg, out, err);
+		return NULL;
 	}
 }
 
-static bool is_answered(enum ctl_verb verb)
+static bool is_change(enum ctl_verb verb)
 {
-	return M0_IN(verb, (CTL_NET_SHOW, CTL_PEER_SHOW, CTL_PEER_LIST,
-			    CTL_STATS_SHOW, CTL_GLOBAL_SHOW, CTL_EXPLAIN,
-			    CTL_ROUTE_SHOW, CTL_ROUTING_SHOW, CTL_UDSP_SHOW,
-			    CTL_FAULT_SHOW));
+	/* The server compares rules for administrators alone. */
+	return ctl_verb_right(verb) != CTL_RIGHT_LOOK ||
+	       M0_IN(verb, (CTL_UDSP_ADD_DRY, CTL_UDSP_DEL_DRY));
+}
+
+/* May this process change the node? A request that changes nothing tells. */
+static bool may_change(struct m0_lnet *lnet)
+{
+	static const uint32_t none[M0_LNET_POOLS_NR];
+
+	return m0_lnet_pools_set(lnet, none) != -EPERM;
+}
+
+static int import(const struct ctl_request *req, struct m0_lnet *lnet,
+		  FILE *out, FILE *err)
+{
+	struct conf_plan plan;
+	int              code = conf_do_import(lnet, req, &plan, out, err);
+
+	conf_plan_fini(&plan);
+	return code;
+}
+
+static int serve(const struct ctl_request *req, struct m0_lnet *lnet,
+		 const struct m0_lnet_cfg *cfg, FILE *out, FILE *err)
+{
+	struct m0_lnet_routing_info info;
+	int                         code;
+
+	if (is_change(req->cq_verb) && !may_change(lnet)) {
+		fprintf(err,
+			"colibri: " CTL_REFUSES
+			"%s changes the node, which processes with "
+			"CAP_NET_ADMIN may do; others may look\n",
+			ctl_verb_name(req->cq_verb));
+		return TOOL_FAILED;
+	}
+	if (req->cq_verb == CTL_CONFIG_EXPORT)
+		return conf_do_export(lnet, cfg, req, out, err);
+	if (req->cq_verb == CTL_CONFIG_IMPORT)
+		return import(req, lnet, out, err);
+	code = lnet_serve(req, lnet, cfg, out, err);
+	/* A reset has no answer; that of a later question says that it is done. */
+	if (req->cq_verb == CTL_STATS_RESET)
+		(void)m0_lnet_routing_get(lnet, &info);
+	return code;
 }
 
 int ctl_ask_device(const char *path, const struct ctl_request *req, FILE *out,
@@ -72,12 +103,13 @@ int ctl_ask_device(const char *path, const struct ctl_request *req, FILE *out,
 	char                why[M0_LNET_WHY_BYTES] = "no memory";
 	int                 rc = -ENOMEM;
 
-	if (!is_answered(req->cq_verb))
-		return tool_fail_set(fail, TOOL_FAILED,
-				     "%s answers questions alone; parameters "
-				     "of the module configure its node, and "
-				     "--attach=%s pings through it",
-				     path, path);
+	if (flaw(req) != NULL)
+		return tool_fail_set(fail, TOOL_USAGE,
+				     "%s of %s is not accepted: %s",
+				     ctl_verb_name(req->cq_verb), path,
+				     flaw(req));
+	if (req->cq_verb == CTL_PROCESS_SHOW)
+		return ctl_procs_show(path, req, out, fail);
 	M0_ALLOC_PTR(cfg);
 	if (cfg != NULL) {
 		m0_lnet_cfg_default(cfg);
@@ -87,7 +119,7 @@ int ctl_ask_device(const char *path, const struct ctl_request *req, FILE *out,
 		rc = m0_lnet_open(&lnet, cfg, why);
 	}
 	if (rc == 0) {
-		rc = show(req, lnet, cfg, out, errors);
+		rc = serve(req, lnet, cfg, out, errors);
 		m0_lnet_close(lnet);
 	} else {
 		rc = tool_fail_set(fail, TOOL_FAILED, "%s", why);

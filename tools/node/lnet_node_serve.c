@@ -3,12 +3,8 @@
 #include <unistd.h>
 
 #include "lnet_node.h"
-#include "fault_serve.h"
-#include "lnet_show.h"
-#include "explain_serve.h"
+#include "lnet_serve.h"
 #include "route_serve.h"
-#include "udsp_serve.h"
-#include "tune_serve.h"
 #include "../base/stop.h"
 
 /** Pings or discoveries of a client. */
@@ -173,10 +169,6 @@ static int refuse_stopping(FILE *err)
 static int show(struct lnet_node *node, const struct ctl_request *req,
 		FILE *out, FILE *err)
 {
-	struct m0_lnet_info *info;
-	struct m0_lnet_cfg   cfg;
-	int                  rc;
-
 	/* A change may undo what the stop has begun, as routing does. */
 	if (node->lno_lnet == NULL ||
 	    (is_stopping(node) &&
@@ -186,33 +178,10 @@ static int show(struct lnet_node *node, const struct ctl_request *req,
 		return process_serve(node, req, out, err);
 	if (req->cq_verb == CTL_METRICS_SHOW)
 		return metrics_serve(node, out, err);
-	if (req->cq_verb == CTL_EXPLAIN)
-		return explain_serve(req, node->lno_lnet, NULL, out, err);
 	if (req->cq_verb >= CTL_CONFIG_EXPORT && req->cq_verb < CTL_ROUTE_ADD)
 		return node_conf_serve(node, req, out, err);
-	if (req->cq_verb >= CTL_ROUTE_ADD && req->cq_verb < CTL_UDSP_ADD)
-		return route_serve(req, node->lno_lnet, out, err);
-	if (req->cq_verb >= CTL_UDSP_ADD && req->cq_verb < CTL_SET)
-		return udsp_serve(req, node->lno_lnet, out, err);
-	if (req->cq_verb >= CTL_SET && req->cq_verb < CTL_FAULT_ADD)
-		return tune_serve(req, node->lno_lnet, out, err);
-	if (req->cq_verb >= CTL_FAULT_ADD)
-		return fault_serve(req, node->lno_lnet, out, err);
-	if (req->cq_verb == CTL_STATS_RESET) {
-		m0_lnet_stats_reset(node->lno_lnet);
-		return TOOL_OK;
-	}
-	rc = m0_lnet_info_get(node->lno_lnet, &info);
-	if (rc != 0) {
-		fprintf(err, "colibri: the node cannot tell: %s\n",
-			tool_errtext(rc));
-		return TOOL_FAILED;
-	}
-	cfg = node->lno_opts.nop_cfg;
-	tune_cfg(node->lno_lnet, &cfg);
-	rc = lnet_show(req, &cfg, info, out, err);
-	m0_lnet_info_free(info);
-	return rc;
+	return lnet_serve(req, node->lno_lnet, &node->lno_opts.nop_cfg, out,
+			  err);
 }
 
 /* Its answer has no end, unless it cannot begin. */

@@ -313,6 +313,14 @@ static int run(struct ping_args *args)
 
 	if (env_attaches(args))
 		args->pga_attaches = true;
+	/* The module has no control socket: programs attach to its device. */
+	if (opts->nop_ctl != NULL && ctl_is_device(opts->nop_ctl)) {
+		lnet_opts_attach(opts, opts->nop_ctl);
+		opts->nop_ctl = NULL;
+		args->pga_attaches = true;
+		if (args->pga_fail.tf_exit != TOOL_OK)
+			return args->pga_fail.tf_exit;
+	}
 	if (opts->nop_ctl != NULL) {
 		fd = ctl_connect(opts->nop_ctl);
 	} else if (!opts->nop_given && !args->pga_attaches) {

@@ -38,38 +38,46 @@ static void process_add(struct json_t                 *item,
 	jout_num(item, "by shadows", proc->lax_shadow_bytes);
 }
 
+int process_show(const struct ctl_request         *req,
+		 const struct m0_lnet_daemon_info *info,
+		 struct m0_lnet_attached *procs, unsigned nr, FILE *out)
+{
+	struct json_t *tree = jout_alloc();
+	struct json_t *list = jout_array(tree, "process");
+	struct json_t *sum;
+	m0_time_t      now = m0_time_now();
+	unsigned       i;
+
+	if (nr > 0)
+		qsort(procs, nr, sizeof *procs, by_pid);
+	for (i = 0; i < nr; ++i)
+		process_add(jout_append(list), &procs[i], now);
+	sum = jout_object(tree, "processes");
+	jout_num(sum, "attached", nr);
+	jout_num(sum, "since start", info->ldf_attached_nr);
+	jout_num(sum, "refused", info->ldf_refused_nr);
+	jout_num(sum, "memory", info->ldf_bytes);
+	ctl_tree_print(req, tree, CTL_LIST_INDENT, out);
+	jout_free(tree);
+	return TOOL_OK;
+}
+
 static int show(const struct ctl_request *req, struct m0_lnet_daemon *daemon,
 		FILE *out)
 {
 	struct m0_lnet_daemon_info info = { 0 };
 	struct m0_lnet_attached   *procs = NULL;
-	struct json_t             *tree;
-	struct json_t             *list;
-	struct json_t             *sum;
-	m0_time_t                  now = m0_time_now();
 	unsigned                   nr = 0;
-	unsigned                   i;
+	int                        code;
 
 	m0_lnet_daemon_info_get(daemon, &info);
 	if (info.ldf_procs_nr > 0)
 		procs = calloc(info.ldf_procs_nr, sizeof *procs);
 	if (procs != NULL)
 		nr = m0_lnet_daemon_procs_get(daemon, procs, info.ldf_procs_nr);
-	if (nr > 0)
-		qsort(procs, nr, sizeof *procs, by_pid);
-	tree = jout_alloc();
-	list = jout_array(tree, "process");
-	for (i = 0; i < nr; ++i)
-		process_add(jout_append(list), &procs[i], now);
-	sum = jout_object(tree, "processes");
-	jout_num(sum, "attached", nr);
-	jout_num(sum, "since start", info.ldf_attached_nr);
-	jout_num(sum, "refused", info.ldf_refused_nr);
-	jout_num(sum, "memory", info.ldf_bytes);
-	ctl_tree_print(req, tree, CTL_LIST_INDENT, out);
-	jout_free(tree);
+	code = process_show(req, &info, procs, nr, out);
 	free(procs);
-	return TOOL_OK;
+	return code;
 }
 
 static unsigned attached_nr(const struct lnet_node *node)

@@ -22,6 +22,10 @@ struct node_drain {
 /** Serves a request of `colibri process`. @return the exit code. */
 int process_serve(struct lnet_node *node, const struct ctl_request *req,
 		  FILE *out, FILE *err);
+/** Prints processes, which are sorted. @return the exit code. */
+int process_show(const struct ctl_request         *req,
+		 const struct m0_lnet_daemon_info *info,
+		 struct m0_lnet_attached *procs, unsigned nr, FILE *out);
 /** When node_drain_step() has something to do. */
 m0_time_t node_drain_deadline(const struct lnet_node *node);
 /** Has the last process gone, or is the time over? */

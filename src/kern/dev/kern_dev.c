@@ -91,8 +91,10 @@ static int dev_open(struct inode *inode, struct file *file)
 	int                  rc;
 
 	rc = kern_session_new(&the_device, &ses);
-	if (rc != 0)
+	if (rc != 0) {
+		atomic64_inc(&the_device.knv_refused_nr);
 		return rc;
+	}
 	file->private_data = ses;
 	return stream_open(inode, file);
 }
@@ -159,13 +161,15 @@ static long dev_ioctl(struct file *file, unsigned cmd, unsigned long arg)
 {
 	struct kern_session *ses = file->private_data;
 
-	(void)arg;
 	switch (cmd) {
 	case M0_ATTACH_DEVICE_RING:
 		return kern_session_ring(ses);
 	case M0_ATTACH_DEVICE_CALM:
 		smp_store_mb(ses->kne_rung, false);
 		return 0;
+	case M0_ATTACH_DEVICE_PROCS:
+		return kern_procs_tell(&the_device,
+				       (struct m0_attach_procs __user *)arg);
 	default:
 		return -ENOTTY;
 	}

@@ -64,6 +64,10 @@ struct kern_session {
 	/** In knv_sessions. */
 	struct list_head       kne_link;
 	struct m0_shared_creds kne_creds;
+	/** The process that has opened it may change the node. */
+	bool kne_may_change;
+	/** Time of its HELLO. */
+	m0_time_t kne_since;
 	/** The table of files of who has opened it, only to be compared. */
 	fl_owner_t kne_files;
 	/** Processes wait for events, or for the end. */
@@ -111,6 +115,13 @@ void kern_session_release(struct kern_session *ses);
 /** Does what is due. The device's thread. @return true: it is to be freed. */
 bool kern_session_step(struct kern_session *ses);
 void kern_session_free(struct kern_session *ses);
+/** Tells what the process of a session has; knv_lock is held. @return false: it is not
+ * attached. */
+bool kern_session_tell(const struct kern_session *ses,
+		       struct m0_attach_proc     *ret);
+/** M0_ATTACH_DEVICE_PROCS. @return 0 or a negative errno */
+int kern_procs_tell(struct kern_device            *device,
+		    struct m0_attach_procs __user *arg);
 
 /* ---------------------------------------------------------------- device -- */
 
@@ -131,7 +142,10 @@ struct kern_device {
 	struct kern_device_cfg knv_cfg;
 	struct m0_serve_cfg    knv_serve;
 	/** Bytes of memory of all sessions. Atomic. */
-	uint64_t         knv_bytes;
+	uint64_t knv_bytes;
+	/** Processes that have attached, and that were refused. Atomic. */
+	atomic64_t       knv_attached_nr;
+	atomic64_t       knv_refused_nr;
 	struct m0_thread knv_thread;
 	/** The thread waits here; atomic: it has something to do; it is to end. */
 	wait_queue_head_t knv_queue;

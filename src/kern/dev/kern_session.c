@@ -152,6 +152,9 @@ static int hello_do(struct kern_session *ses, const struct m0_shared_cfg *want,
 	if (rc != 0)
 		return rc;
 	cfg->svg_tms = &ses->kne_node->kvn_tms;
+	if (ses->kne_may_change)
+		cfg->svg_right = M0_SHARED_RIGHT_ADMIN;
+	ses->kne_since = m0_time_now();
 	rc = serve_begin(ses, cfg);
 	return rc == 0 ? 0
 		       : m0_attach__why(why, rc,
@@ -173,9 +176,11 @@ static int hello_take(struct kern_session          *ses,
 	up_write(&ses->kne_sem);
 	kern_leave();
 	if (rc == 0) {
+		atomic64_inc(&ses->kne_device->knv_attached_nr);
 		welcome_put(ses, &cfg);
 		return 0;
 	}
+	atomic64_inc(&ses->kne_device->knv_refused_nr);
 	word_put(ses, M0_ATTACH_REFUSE, rc, 0, why);
 	kern_session_end(ses);
 	return 0;
@@ -480,6 +485,8 @@ int kern_session_new(struct kern_device *device, struct kern_session **ret)
 		.scr_uid = from_kuid(&init_user_ns, current_euid()),
 		.scr_gid = from_kgid(&init_user_ns, current_egid()),
 	};
+	/* The opener's, as that of a socket's peer: it may hand the file to others. */
+	ses->kne_may_change = ns_capable_noaudit(&init_user_ns, CAP_NET_ADMIN);
 	ses->kne_files = current->files;
 	init_waitqueue_head(&ses->kne_wait);
 	mutex_init(&ses->kne_lock);
@@ -498,4 +505,35 @@ void kern_session_free(struct kern_session *ses)
 		m0_serve_maps_fini(&ses->kne_maps);
 	vfree(ses->kne_area);
 	kern_free(ses, sizeof *ses, 3);
+}
+
+/*
+ * The node's thread and others count while this looks: a number may be a moment old. Those
+ * of the area could be changed by the process: they are for people only.
+ */
+bool kern_session_tell(const struct kern_session *ses,
+		       struct m0_attach_proc     *ret)
+{
+	const struct m0_serve        *serve = &ses->kne_serve;
+	const struct m0_shared_words *words;
+
+	/* From here on the area stays as long as the session. */
+	if (smp_load_acquire(&ses->kne_area) == NULL ||
+	    smp_load_acquire(&ses->kne_is_over))
+		return false;
+	words = ses->kne_area;
+	*ret = (struct m0_attach_proc){
+		.aep_pid = ses->kne_creds.scr_pid,
+		.aep_uid = ses->kne_creds.scr_uid,
+		.aep_gid = ses->kne_creds.scr_gid,
+		.aep_is_ending = READ_ONCE(ses->kne_ends),
+		.aep_age_ns = m0_time_sub(m0_time_now(), ses->kne_since),
+		.aep_bytes = READ_ONCE(ses->kne_maps.vms_bytes),
+		.aep_denied_nr = READ_ONCE(serve->srv_denied_nr),
+		.aep_mds_nr = READ_ONCE(serve->srv_mds_nr),
+		.aep_regions_nr = READ_ONCE(ses->kne_maps.vms_nr),
+		.aep_ops_nr = READ_ONCE(words->shw_down_taken.shl_word),
+		.aep_events_nr = READ_ONCE(words->shw_up_put.shl_word),
+	};
+	return true;
 }

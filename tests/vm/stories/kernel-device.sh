@@ -5,7 +5,7 @@
 # programs: build:tools/colibri build:tests/vm/device_test
 
 # The node of the kernel has .1, one of user space .2.
-for i in 1 2; do
+for i in 1 2 3; do
     ip addr add 10.0.0.$i/32 dev lo
 done
 insmod /own/colibri.ko networks='tcp(10.0.0.1)' accept=all
@@ -28,11 +28,61 @@ colibri net show --ctl /dev/colibri | tee /tmp/shown
 grep 'nid: 10.0.0.1@tcp' /tmp/shown
 colibri peer show --ctl /dev/colibri --json | grep '"10.0.0.2@tcp"'
 colibri stats show --ctl /dev/colibri | grep 'send_count: [1-9]'
-for what in 'global show' 'route show' 'udsp show' 'explain 10.0.0.2@tcp'; do
+for what in 'route show' 'udsp show' 'explain 10.0.0.2@tcp'; do
     colibri $what --ctl /dev/colibri
 done
-if colibri stats reset --ctl /dev/colibri 2>/tmp/refused; then exit 1; fi
-grep 'answers questions alone' /tmp/refused
+
+# Changes of it, by the same requests as a daemon's.
+ctl() {
+    colibri "$@" --ctl /dev/colibri
+}
+refused() {
+    status=0
+    colibri $2 --ctl /dev/colibri 2>/tmp/refused || status=$?
+    [ $status = $1 ] && grep "$3" /tmp/refused
+}
+ctl net add --net tcp1 --if 10.0.0.3
+ctl route add --net tcp5 --gateway 10.0.0.9@tcp1 --priority 3
+ctl peer add --prim_nid 10.0.0.8@tcp1
+ctl udsp add --src tcp --priority 7
+ctl set transaction_timeout 60
+ctl set routing 1
+ctl stats reset
+ctl discover 10.0.0.2@tcp
+ctl config export | tee /tmp/exported
+for line in 'nid: 10.0.0.3@tcp1' 'net: tcp5' 'primary nid: 10.0.0.8@tcp1' 'priority: 7' \
+    'transaction_timeout: 60' 'enable: 1'; do
+    grep "$line" /tmp/exported
+done
+cat >/tmp/conf <<EOF
+net:
+  - net type: tcp1
+    local NI(s):
+      - nid: 10.0.0.3@tcp1
+route:
+  - net: tcp5
+    gateway: 10.0.0.9@tcp1
+routing:
+  enable: 1
+EOF
+ctl config import --del /tmp/conf | tee /tmp/changes
+grep -- '- net tcp1' /tmp/changes
+grep 'routing' /tmp/changes
+ctl net show | tee /tmp/shown
+if grep tcp1 /tmp/shown; then exit 1; fi
+refused 1 'net add --net tcp2 --if 10.9.9.9' 10.9.9.9
+refused 1 'set transaction_timeout 0' 'it may be 1 to'
+refused 2 'process drain' 'process show'
+colibri perf --listen --ep 10.0.0.1@tcp:12345:40:5 >/tmp/listen 2>&1 &
+listener=$!
+try=0
+until ctl process show | grep "pid: $listener\$"; do
+    [ $try -lt 60 ]
+    try=$((try + 1))
+    sleep 1
+done
+kill -9 $listener
+wait $listener || :
 
 # A machine of a process here, one of a process at the other node: messages, PUT and GET,
 # either of them first.
@@ -83,6 +133,12 @@ rmmod colibri
 # What no library does.
 insmod /own/colibri.ko networks='tcp(10.0.0.1)' device_mode=0666 device_gid=7
 [ "$(stat -c '%a %u %g' /dev/colibri)" = '666 0 7' ]
+mkdir -p /etc
+echo 'user:x:1000:1000::/:/bin/sh' >>/etc/passwd
+echo 'user:x:1000:' >>/etc/group
+if start-stop-daemon -S -c user:user -x /bin/colibri -- set routing 1 --ctl /dev/colibri \
+    2>/tmp/refused; then exit 1; fi
+grep CAP_NET_ADMIN /tmp/refused
 M0_SEED=$VM_seed device_test
 rmmod colibri
 if insmod /own/colibri.ko networks='tcp(10.0.0.1)' device_mode=01000; then exit 1; fi
