@@ -41,6 +41,11 @@ M0_EXTERN void m0_hist_merge(struct m0_hist *hist, const struct m0_hist *from);
  */
 M0_EXTERN uint64_t m0_hist_percentile(const struct m0_hist *hist,
 				      unsigned              permyriad);
+/**
+ * Returns how many recorded values are at most `value`, rounded up to the end of
+ * its bucket: values above by at most 1/32 may count, too.
+ */
+M0_EXTERN uint64_t m0_hist_rank(const struct m0_hist *hist, uint64_t value);
 
 static inline uint64_t m0_hist_nr(const struct m0_hist *hist)
 {

@@ -79,3 +79,14 @@ uint64_t m0_hist_percentile(const struct m0_hist *hist, unsigned permyriad)
 	}
 	return hist->hi_max;
 }
+
+uint64_t m0_hist_rank(const struct m0_hist *hist, uint64_t value)
+{
+	size_t   last = bucket_of(value);
+	uint64_t nr = 0;
+	size_t   i;
+
+	for (i = 0; i <= last; ++i)
+		nr += hist->hi_bucket[i];
+	return nr;
+}

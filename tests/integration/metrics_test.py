@@ -6,6 +6,7 @@ import http.client
 import os
 import re
 import shutil
+import signal
 import socket
 import subprocess
 import time
@@ -13,9 +14,11 @@ import urllib.parse
 
 import cli
 import lnet
+import service
 
 ROOT = os.path.join(os.path.dirname(__file__), '..', '..')
 GOLDEN = os.path.join(ROOT, 'tests', 'golden', 'metrics.txt')
+GOLDEN_SERVICE = os.path.join(ROOT, 'tests', 'golden', 'metrics_service.txt')
 LABEL = r'[a-z_]+="(?:[^"\\\n]|\\[\\"n])*"'
 SAMPLE = re.compile(rf'([a-z_]+)(?:\{{({LABEL}(?:,{LABEL})*)\}})? '
                     r'(NaN|-?[0-9][0-9.e+-]*)')
@@ -52,7 +55,24 @@ def parse(text):
     return families, samples
 
 
-class Metrics(cli.Case):
+def names(families):
+    return ''.join(f'{name} {families[name]}\n' for name in sorted(families))
+
+
+class Web:
+    """HTTP as of a scraper."""
+
+    @staticmethod
+    def get(where, path, method='GET'):
+        conn = http.client.HTTPConnection(*where, timeout=cli.PATIENCE)
+        conn.request(method, path)
+        answer = conn.getresponse()
+        body = answer.read().decode()
+        conn.close()
+        return answer.status, body, answer
+
+
+class Metrics(Web, cli.Case):
     def node(self, *options, **kwargs):
         self.port = lnet.free_port()
         return lnet.Node(self, '--net', f'tcp({lnet.address(1)})', '--accept',
@@ -64,14 +84,6 @@ class Metrics(cli.Case):
         url = urllib.parse.urlsplit(node.wait_for('metrics')['url'])
         return node, (url.hostname, url.port)
 
-    def get(self, where, path, method='GET'):
-        conn = http.client.HTTPConnection(*where, timeout=cli.PATIENCE)
-        conn.request(method, path)
-        answer = conn.getresponse()
-        body = answer.read().decode()
-        conn.close()
-        return answer.status, body, answer
-
     def value(self, node, name, labels=''):
         return parse(node.run('metrics').stdout.decode())[1][name, labels]
 
@@ -79,16 +91,16 @@ class Metrics(cli.Case):
         text = self.node().run('metrics').stdout.decode()
         families, samples = parse(text)
         self.assertIn(('colibri_node_peer_nis', ''), samples)
-        got = ''.join(f'{name} {families[name]}\n' for name in sorted(families))
         with open(GOLDEN, encoding='utf-8') as file:
-            self.assertEqual(got, file.read())
+            self.assertEqual(names(families), file.read())
 
     def test_boards_and_alerts_use_these_names(self):
-        with open(GOLDEN, encoding='utf-8') as file:
-            known = set()
-            for line in file:
-                name, kind = line.split()
-                known |= {name + end for end in SUFFIXES[kind]}
+        known = set()
+        for path in (GOLDEN, GOLDEN_SERVICE):
+            with open(path, encoding='utf-8') as file:
+                for line in file:
+                    name, kind = line.split()
+                    known |= {name + end for end in SUFFIXES[kind]}
         for path in ('grafana/colibri.json', 'prometheus/colibri.yml'):
             with open(os.path.join(ROOT, 'contrib', path),
                       encoding='utf-8') as file:
@@ -317,6 +329,87 @@ class Metrics(cli.Case):
                 time.sleep(0.1)
             self.assertEqual(sorted(self.established(where).values()), counts)
         self.assertEqual(node.stop()[0], 0)
+
+
+class Service(Web, service.Case):
+    """The metrics of `colibri serve`."""
+
+    def served(self, *options):
+        """A service, and where its metrics are."""
+        server = service.Server(self, '--metrics', '0', *options)
+        url = urllib.parse.urlsplit(server.metrics)
+        return server, (url.hostname, url.port)
+
+    def families(self, where):
+        status, body, _ = self.get(where, '/metrics')
+        self.assertEqual(status, 200)
+        return parse(body)
+
+    def test_names_are_frozen(self):
+        for options in ((), ('--store', 'volatile')):
+            server, where = self.served(*options)
+            with open(GOLDEN_SERVICE, encoding='utf-8') as file:
+                self.assertEqual(names(self.families(where)[0]), file.read())
+            self.assertEqual(server.stop()[0], 0)
+
+    def test_values_are_those_of_the_service(self):
+        server, where = self.served()
+        self.assert_done(self.run_client(
+            'put', self.make('large', os.urandom(3 << 20)),
+            self.make('small', b'x'), server.ep + ':'))
+        samples = self.families(where)[1]
+        op = 'colibri_service_operation_seconds'
+        self.assertEqual(samples[op + '_count', 'operation="write"'], 3)
+        self.assertEqual(samples[op + '_count', 'operation="commit"'], 1)
+        self.assertEqual(samples[op + '_count', 'operation="read"'], 0)
+        commits = samples['colibri_store_commits_total', '']
+        self.assertGreaterEqual(commits, 2)
+        commit = 'colibri_store_commit_seconds'
+        buckets = [value for (name, _), value in samples.items()
+                   if name == commit + '_bucket']
+        self.assertEqual(len(buckets), 12)
+        self.assertEqual(buckets, sorted(buckets))
+        self.assertGreaterEqual(buckets[-1], commits)
+        self.assertGreater(samples['colibri_rpc_received_items_total', ''], 5)
+        self.assertEqual(samples['colibri_service_buffers', ''], 32)
+        self.assertEqual(self.get(where, '/healthz')[:2], (200, 'ok\n'))
+        self.assertEqual(self.get(where, '/readyz')[:2], (200, 'ready\n'))
+
+    def test_connections_and_sessions(self):
+        """A client that puts much is there, and gone when it has ended."""
+        server, where = self.served('--sync', 'none')
+        data = self.make('much', b'')
+        os.truncate(data, 8 << 30)
+        child = self.start_client('put', data, server.ep + ':')
+        end, rows = time.monotonic() + cli.PATIENCE, []
+        while not rows and child.poll() is None and time.monotonic() < end:
+            samples = self.families(where)[1]
+            rows = [labels for name, labels in samples
+                    if name == 'colibri_rpc_connection_requests_total'
+                    if samples[name, labels] > 0]
+        child.send_signal(signal.SIGTERM)
+        self.assertEqual(len(rows), 1)
+        self.assertRegex(rows[0], '^client="[0-9a-f]{32}",incarnation="[0-9]+",'
+                         f'address="{lnet.address(1)}@tcp:')
+        sessions = [labels for name, labels in samples
+                    if name == 'colibri_rpc_session_streams']
+        self.assertEqual(len(sessions),
+                         samples['colibri_rpc_connection_sessions', rows[0]])
+        self.assertEqual(len(sessions), samples['colibri_rpc_sessions', ''])
+        child.wait(cli.PATIENCE)
+        while samples['colibri_rpc_sessions', ''] and time.monotonic() < end:
+            time.sleep(0.1)
+            samples = self.families(where)[1]
+        self.assertEqual([name for name, _ in samples if '_connection_' in name],
+                         [])
+
+    def test_what_is_not_accepted(self):
+        self.assert_refused(cli.run('serve', '--metrics', 'x', self.dir), 2,
+                            "--metrics 'x'", 'ADDRESS:PORT')
+        _, where = self.served()
+        self.assert_refused(cli.run(
+            'serve', *self.server_net(3), '--metrics', '%s:%d' % where,
+            self.path()), 1, 'Address already in use')
 
 
 if __name__ == '__main__':

@@ -45,6 +45,7 @@ class Server:
         self.case.assertEqual(first['event'], 'serving')
         self.ep = first['ep']
         self.command = first['command']
+        self.metrics = first.get('metrics')
 
     def line(self):
         """The next line; empty at the end."""

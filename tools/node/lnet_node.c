@@ -342,8 +342,10 @@ static int node_start(struct lnet_node *node)
 		return rc;
 	node->lno_server.csv_serve = node_serve;
 	rc = node_conf_start(node);
+	metrics_source_init(node);
 	if (rc == 0 && node->lno_metrics.mtr_addr != NULL)
-		rc = metrics_http_start(&node->lno_http, node,
+		rc = metrics_http_start(&node->lno_http,
+					&node->lno_metrics.mtr_source,
 					node->lno_metrics.mtr_addr, fail);
 	if (rc == 0)
 		rc = attach_start(node);

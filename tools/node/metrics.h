@@ -13,17 +13,15 @@
 #include "m0/lnet_route.h"
 
 #include "ctl.h"
+#include "metrics_buf.h"
+#include "metrics_http.h"
 
 struct lnet_node;
 
 enum {
 	/** Most peer NIs that are shown, unless --metrics-peers says otherwise. */
 	METRICS_PEERS_DEFAULT = 4096,
-	METRICS_PEERS_MAX = 65536,
-	/** Buckets of a histogram, without the one that has no bound; those of probes
-	 * are as many. */
-	METRICS_BUCKETS_NR = M0_LNET_LATENCY_BOUNDS_NR,
-	METRICS_LABELS_BYTES = 256
+	METRICS_PEERS_MAX = 65536
 };
 
 enum metrics_probe_kind {
@@ -44,11 +42,14 @@ struct metrics_probe {
 struct metrics {
 	const char *mtr_addr;
 	/** Most peer NIs. */
-	unsigned             mtr_peers_max;
-	uint64_t             mtr_scrapes_nr;
-	uint64_t             mtr_refused_nr;
-	uint64_t             mtr_took_ns;
-	struct metrics_probe mtr_probes[METRICS_PROBES_NR];
+	unsigned              mtr_peers_max;
+	uint64_t              mtr_scrapes_nr;
+	uint64_t              mtr_took_ns;
+	struct metrics_source mtr_source;
+	/** Does the node's thread answer? Is an interface up? */
+	struct metrics_verdict mtr_answers;
+	struct metrics_verdict mtr_link;
+	struct metrics_probe   mtr_probes[METRICS_PROBES_NR];
 };
 
 /** Numbers of the process, and what is not in a structure of the library. */
@@ -84,41 +85,6 @@ struct metrics_snap {
 
 /** -- metrics_list.c: the names ---------------------------------------------- */
 
-enum metric_kind {
-	METRIC_GAUGE,
-	METRIC_COUNTER
-};
-
-/** Type of a field, and what becomes of its value. */
-enum metric_form {
-	METRIC_U64,
-	METRIC_U32,
-	METRIC_INT,
-	METRIC_BOOL,
-	METRIC_DOUBLE,
-	/** A struct m0_lnet_msg_counts, summed up. */
-	METRIC_SUM,
-	/** Milliseconds, as seconds; UINT64_MAX is no number. */
-	METRIC_MS,
-	/** Health, as a ratio. */
-	METRIC_HEALTH,
-	/** 1 if the number is 0. */
-	METRIC_IS_0
-};
-
-/**
- * A field of a structure. Entries of one family follow each other; the first has the
- * help, and each of several a label of its own.
- */
-struct metric {
-	const char      *mdf_name;
-	const char      *mdf_help;
-	const char      *mdf_label;
-	enum metric_kind mdf_kind;
-	enum metric_form mdf_form;
-	size_t           mdf_offset;
-};
-
 /** Structures of one type, and the metrics of each of them. */
 enum metrics_of {
 	/** struct metrics_self. */
@@ -140,17 +106,10 @@ enum metrics_of {
 	METRICS_OF_NR
 };
 
-struct metrics_table {
-	const struct metric *mtb_metrics;
-	size_t               mtb_nr;
-};
-
 extern const struct metrics_table metrics_tables[METRICS_OF_NR];
 
 /* -- metrics_text.c -------------------------------------------------------- */
 
-/** Upper bounds of the buckets, in nanoseconds. */
-extern const uint64_t metrics_bounds_ns[METRICS_BUCKETS_NR];
 /**
  * Returns the snapshot as text, which the caller frees.
  * @return NULL: no memory.
@@ -167,30 +126,9 @@ int metrics_serve(struct lnet_node *node, FILE *out, FILE *err);
 void metrics_probe_note(struct metrics *metrics, enum metrics_probe_kind kind,
 			const struct m0_lnet_probe *probe);
 
-/* -- metrics_http.c -------------------------------------------------------- */
+/* -- metrics_node.c -------------------------------------------------------- */
 
-enum {
-	/** Connections of scrapers at a time, and of one address. */
-	METRICS_CONNECTIONS_MAX = 16,
-	METRICS_CONNECTIONS_OF_ONE_MAX = 8
-};
-
-struct metrics_http;
-
-/**
- * Listens for HTTP at "PORT" (of 127.0.0.1), "ADDRESS:PORT" or "[IPV6]:PORT".
- * @return the exit code.
- */
-int metrics_http_start(struct metrics_http **ret, struct lnet_node *node,
-		       const char *addr, struct tool_fail *fail);
-/** Is the address one? Otherwise notes what is accepted. */
-int  metrics_http_check(const char *addr, struct tool_fail *fail);
-void metrics_http_stop(struct metrics_http *http);
-/** "http://127.0.0.1:9100/metrics", of the address that it has. */
-const char *metrics_http_url(const struct metrics_http *http);
-/** Readable: metrics_http_step() has something to do. */
-int       metrics_http_fd(const struct metrics_http *http);
-m0_time_t metrics_http_deadline(const struct metrics_http *http);
-void      metrics_http_step(struct metrics_http *http, m0_time_t now);
+/** Makes the node the source of its metrics. */
+void metrics_source_init(struct lnet_node *node);
 
 #endif /* M0_TOOLS_METRICS_H */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /**
  * HTTP for scrapers, by libmicrohttpd; the one file that sees it. It has no thread: the
- * loop of the node polls the library's descriptor.
+ * loop of the process polls the library's descriptor.
  *
  * The cost of clients is bounded. The number of connections is, and each ends after
- * CONNECTION_TIME. Requests within FRESH_TIME share a snapshot of the counters and an
- * answer of the node's thread on its health.
+ * CONNECTION_TIME. Requests within FRESH_TIME share a snapshot of the counters and
+ * verdicts.
  */
 #include <arpa/inet.h>
 #include <microhttpd.h>
@@ -15,10 +15,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "../base/stop.h"
+#include "m0/base.h"
+#include "m0/time.h"
+
 #include "../base/text.h"
-#include "lnet_node.h"
-#include "metrics.h"
+#include "lnet_opts.h"
+#include "metrics_http.h"
 
 enum {
 	/** Seconds without a byte. */
@@ -42,27 +44,17 @@ struct http_conn {
 	m0_time_t hcn_until;
 };
 
-/** A verdict that the node's thread gave; it is asked at most every FRESH_TIME. */
-struct http_verdict {
-	/** 0: it was not asked yet. */
-	m0_time_t hvd_at;
-	/** Why it is bad; NULL: it is good. */
-	const char *hvd_why;
-};
-
 struct metrics_http {
-	struct lnet_node    *mht_node;
-	struct MHD_Daemon   *mht_daemon;
-	struct MHD_Response *mht_last;
+	struct metrics_source *mht_source;
+	struct MHD_Daemon     *mht_daemon;
+	struct MHD_Response   *mht_last;
 	/** Its text, which it frees. */
-	char               *mht_last_text;
-	size_t              mht_last_nr;
-	m0_time_t           mht_last_at;
-	struct http_verdict mht_answers;
-	struct http_verdict mht_link;
-	char                mht_url[URL_BYTES];
-	struct http_conn    mht_conns[DAEMON_CONNECTIONS];
-	unsigned            mht_conns_nr;
+	char            *mht_last_text;
+	size_t           mht_last_nr;
+	m0_time_t        mht_last_at;
+	char             mht_url[URL_BYTES];
+	struct http_conn mht_conns[DAEMON_CONNECTIONS];
+	unsigned         mht_conns_nr;
 };
 
 /* ------------------------------------------------------------------ address */
@@ -219,7 +211,7 @@ static enum MHD_Result conn_admit(void *arg, const struct sockaddr *addr,
 	(void)size;
 	if (http->mht_conns_nr < METRICS_CONNECTIONS_MAX)
 		return MHD_YES;
-	++http->mht_node->lno_metrics.mtr_refused_nr;
+	++http->mht_source->mrc_refused_nr;
 	return MHD_NO;
 }
 
@@ -253,7 +245,7 @@ static void conns_expire(struct metrics_http *http, m0_time_t now)
 			continue;
 		(void)shutdown(conn->hcn_fd, SHUT_RDWR);
 		conn->hcn_until = M0_TIME_NEVER;
-		++http->mht_node->lno_metrics.mtr_refused_nr;
+		++http->mht_source->mrc_refused_nr;
 	}
 }
 
@@ -293,7 +285,7 @@ static bool last_renew(struct metrics_http *http)
 	char  *text;
 
 	last_drop(http);
-	text = metrics_take(http->mht_node, &nr);
+	text = http->mht_source->mrc_take(http->mht_source->mrc_arg, &nr);
 	if (text == NULL)
 		return false;
 	http->mht_last = MHD_create_response_from_buffer(nr, text,
@@ -335,86 +327,33 @@ static enum MHD_Result answer_metrics(struct metrics_http   *http,
 				m0_time_add(http->mht_last_at, FRESH_TIME);
 
 	if (!is_fresh && !last_renew(http))
-		return answer_text(http, conn, MHD_HTTP_SERVICE_UNAVAILABLE,
-				   "the node is stopping, or has no memory\n");
+		return answer_text(
+			http, conn, MHD_HTTP_SERVICE_UNAVAILABLE,
+			"the process is stopping, or has no memory\n");
 	return conn_is_old(http, conn)
 		       ? answer_last(http, conn)
 		       : MHD_queue_response(conn, MHD_HTTP_OK, http->mht_last);
 }
 
-static bool verdict_is_fresh(const struct http_verdict *verdict)
+bool metrics_verdict_is_fresh(const struct metrics_verdict *verdict)
 {
-	return verdict->hvd_at != 0 &&
-	       m0_time_now() < m0_time_add(verdict->hvd_at, FRESH_TIME);
+	return verdict->mvd_at != 0 &&
+	       m0_time_now() < m0_time_add(verdict->mvd_at, FRESH_TIME);
 }
 
-static const char *verdict_note(struct http_verdict *verdict, const char *why)
+const char *metrics_verdict_note(struct metrics_verdict *verdict,
+				 const char             *why)
 {
-	verdict->hvd_at = m0_time_now();
-	verdict->hvd_why = why;
+	verdict->mvd_at = m0_time_now();
+	verdict->mvd_why = why;
 	return why;
 }
 
-/* Does the node's thread answer? If not, this one waits, and the prober gives up. */
-static enum MHD_Result answer_health(struct metrics_http   *http,
-				     struct MHD_Connection *conn)
+static enum MHD_Result answer_why(const struct metrics_http *http,
+				  struct MHD_Connection *conn, const char *why,
+				  const char *good)
 {
-	static const char           stopping[] = "the node is stopping\n";
-	struct m0_lnet_routing_info info;
-	struct m0_lnet             *lnet = http->mht_node->lno_lnet;
-	const char                 *why;
-
-	if (lnet == NULL)
-		why = stopping;
-	else if (verdict_is_fresh(&http->mht_answers))
-		why = http->mht_answers.hvd_why;
-	else
-		why = verdict_note(&http->mht_answers,
-				   m0_lnet_routing_get(lnet, &info) != 0
-					   ? stopping
-					   : NULL);
-	return why == NULL ? answer_text(http, conn, MHD_HTTP_OK, "ok\n")
-			   : answer_text(http, conn,
-					 MHD_HTTP_SERVICE_UNAVAILABLE, why);
-}
-
-static const char *link_why(struct m0_lnet *lnet)
-{
-	struct m0_lnet_info *info;
-	const char          *why = "no interface is up\n";
-	unsigned             i;
-
-	if (m0_lnet_info_head_get(lnet, &info) != 0)
-		return "the node does not answer\n";
-	for (i = 0; i < info->li_nis_nr; ++i)
-		if (!m0_lnet_nid_is_lo(&info->li_nis[i].nii_nid) &&
-		    info->li_nis[i].nii_link_up)
-			why = NULL;
-	m0_lnet_info_free(info);
-	return why;
-}
-
-/* @return why the node does not serve peers and processes now; NULL: it does. */
-static const char *not_ready_why(struct metrics_http *http)
-{
-	const struct lnet_node *node = http->mht_node;
-
-	if (stop_signal() != 0 || node->lno_lnet == NULL)
-		return "the node is stopping\n";
-	if (node->lno_drain.ndr_on)
-		return "the node is draining\n";
-	return verdict_is_fresh(&http->mht_link)
-		       ? http->mht_link.hvd_why
-		       : verdict_note(&http->mht_link,
-				      link_why(node->lno_lnet));
-}
-
-static enum MHD_Result answer_ready(struct metrics_http   *http,
-				    struct MHD_Connection *conn)
-{
-	const char *why = not_ready_why(http);
-
-	return why == NULL ? answer_text(http, conn, MHD_HTTP_OK, "ready\n")
+	return why == NULL ? answer_text(http, conn, MHD_HTTP_OK, good)
 			   : answer_text(http, conn,
 					 MHD_HTTP_SERVICE_UNAVAILABLE, why);
 }
@@ -424,8 +363,9 @@ static enum MHD_Result answer(void *arg, struct MHD_Connection *conn,
 			      const char *version, const char *data,
 			      size_t *data_nr, void **context)
 {
-	struct metrics_http *http = arg;
-	static const int     begun = 1;
+	struct metrics_http         *http = arg;
+	const struct metrics_source *source = http->mht_source;
+	static const int             begun = 1;
 
 	(void)version;
 	(void)data;
@@ -446,9 +386,12 @@ static enum MHD_Result answer(void *arg, struct MHD_Connection *conn,
 	if (strcmp(url, "/metrics") == 0)
 		return answer_metrics(http, conn);
 	if (strcmp(url, "/healthz") == 0)
-		return answer_health(http, conn);
+		return answer_why(http, conn, source->mrc_sick(source->mrc_arg),
+				  "ok\n");
 	if (strcmp(url, "/readyz") == 0)
-		return answer_ready(http, conn);
+		return answer_why(http, conn,
+				  source->mrc_unready(source->mrc_arg),
+				  "ready\n");
 	return answer_text(http, conn, MHD_HTTP_NOT_FOUND,
 			   "there are /metrics, /healthz and /readyz\n");
 }
@@ -477,7 +420,7 @@ static struct MHD_Daemon *daemon_start(struct metrics_http *http, int fd)
 		MHD_OPTION_END);
 }
 
-int metrics_http_start(struct metrics_http **ret, struct lnet_node *node,
+int metrics_http_start(struct metrics_http **ret, struct metrics_source *source,
 		       const char *addr, struct tool_fail *fail)
 {
 	struct metrics_http *http = calloc(1, sizeof *http);
@@ -493,7 +436,7 @@ int metrics_http_start(struct metrics_http **ret, struct lnet_node *node,
 	}
 	for (i = 0; i < ARRAY_SIZE(http->mht_conns); ++i)
 		http->mht_conns[i].hcn_fd = -1;
-	http->mht_node = node;
+	http->mht_source = source;
 	url_make(http, fd);
 	http->mht_daemon = daemon_start(http, fd);
 	if (http->mht_daemon == NULL) {

@@ -469,14 +469,13 @@ static const struct metric procs[] = {
 	  offsetof(struct m0_lnet_attached, lax_shadow_bytes) },
 };
 
-#define TABLE(list)                      \
-	{                                \
-		(list), ARRAY_SIZE(list) \
-	}
-
 const struct metrics_table metrics_tables[METRICS_OF_NR] = {
-	[METRICS_SELF] = TABLE(self),    [METRICS_NODE] = TABLE(stats),
-	[METRICS_NI] = TABLE(nis),       [METRICS_PEER] = TABLE(peers),
-	[METRICS_ROUTE] = TABLE(routes), [METRICS_ROUTING] = TABLE(routing),
-	[METRICS_POOL] = TABLE(pools),   [METRICS_PROCESS] = TABLE(procs),
+	[METRICS_SELF] = METRICS_TABLE(self),
+	[METRICS_NODE] = METRICS_TABLE(stats),
+	[METRICS_NI] = METRICS_TABLE(nis),
+	[METRICS_PEER] = METRICS_TABLE(peers),
+	[METRICS_ROUTE] = METRICS_TABLE(routes),
+	[METRICS_ROUTING] = METRICS_TABLE(routing),
+	[METRICS_POOL] = METRICS_TABLE(pools),
+	[METRICS_PROCESS] = METRICS_TABLE(procs),
 };

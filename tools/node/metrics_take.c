@@ -52,7 +52,7 @@ static void self_take(const struct lnet_node *node, struct metrics_self *self)
 			  seconds_of(&usage.ru_stime);
 	self->msl_resident_bytes = resident_bytes();
 	self->msl_scrapes_nr = node->lno_metrics.mtr_scrapes_nr;
-	self->msl_refused_nr = node->lno_metrics.mtr_refused_nr;
+	self->msl_refused_nr = node->lno_metrics.mtr_source.mrc_refused_nr;
 	self->msl_took_s = (double)node->lno_metrics.mtr_took_ns / 1e9;
 }
 
@@ -201,15 +201,11 @@ void metrics_probe_note(struct metrics *metrics, enum metrics_probe_kind kind,
 			const struct m0_lnet_probe *probe)
 {
 	struct metrics_probe *to = &metrics->mtr_probes[kind];
-	size_t                i = 0;
 
 	if (probe->pr_status != 0) {
 		++to->mpb_failed_nr;
 		return;
 	}
-	while (i < METRICS_BUCKETS_NR &&
-	       probe->pr_took_ns > metrics_bounds_ns[i])
-		++i;
-	++to->mpb_nr[i];
+	++to->mpb_nr[metrics_bucket(probe->pr_took_ns)];
 	to->mpb_sum_ns += probe->pr_took_ns;
 }

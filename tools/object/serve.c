@@ -13,6 +13,7 @@
 
 #include "../base/jout.h"
 #include "serve.h"
+#include "serve_metrics.h"
 #include "../base/stop.h"
 #include "../base/text.h"
 
@@ -30,6 +31,7 @@ enum {
 	KEY_KEEP,
 	KEY_UPLOADS_MAX,
 	KEY_TIMEOUT,
+	KEY_METRICS,
 	EPS_MAX = 8,
 	/** Receive buffers: as many packets may hold requests that wait. */
 	QUEUE_LEN = 128,
@@ -49,6 +51,7 @@ struct serve_args {
 	const char             *va_eps[EPS_MAX];
 	unsigned                va_eps_nr;
 	const char             *va_transport;
+	const char             *va_metrics;
 	bool                    va_volatile;
 	bool                    va_json;
 	bool                    va_quiet;
@@ -107,6 +110,10 @@ static const struct argp_option serve_options[] = {
 	{ "timeout", KEY_TIMEOUT, "TIME", 0,
 	  "Drop a peer that is silent, and fail a transfer that takes, longer "
 	  "than this; default 10",
+	  0 },
+	{ "metrics", KEY_METRICS, "ADDRESS", 0,
+	  "Serve metrics in the format of OpenMetrics by HTTP at PORT of the "
+	  "loopback, ADDRESS:PORT or [IPV6]:PORT: /metrics, /healthz, /readyz",
 	  0 },
 	{ "json", 'j', NULL, 0, "Print one JSON object per line", 0 },
 	{ "quiet", 'q', NULL, 0, "Print only failures", 0 },
@@ -226,6 +233,10 @@ static error_t serve_option(int key, char *arg, struct argp_state *state)
 		break;
 	case KEY_SYNC:
 		sync_option(args, arg);
+		break;
+	case KEY_METRICS:
+		(void)metrics_http_check(arg, args->va_fail);
+		args->va_metrics = arg;
 		break;
 	case 'j':
 		args->va_json = true;
@@ -375,20 +386,33 @@ static int links_add(struct server *sv, const struct serve_args *args)
 	return 0;
 }
 
-static int machine_start(struct server *sv, const struct serve_args *args)
+/* Each request, before its handler. */
+static void deliver_any(struct m0_rpc_machine *machine,
+			struct m0_rpc_item    *item)
 {
-	static void (*const deliver[])(struct m0_rpc_machine * machine,
-				       struct m0_rpc_item * item) = {
+	static void (*const handlers[])(struct m0_rpc_machine * machine,
+					struct m0_rpc_item * item) = {
 		&serve_put,    &serve_begin, &serve_commit, &serve_abort,
 		&serve_remove, &serve_write, &serve_read,   &serve_stat,
 		&serve_list,   &serve_sums,  &serve_info,
+	};
+
+	M0_BASSERT(ARRAY_SIZE(handlers) == OBJ_REQUEST_END - OBJ_OP_BASE);
+	serve_metrics_request(serve_server->sv_metrics, item);
+	handlers[item->ri_type->rit_opcode - OBJ_OP_BASE](machine, item);
+}
+
+static int machine_start(struct server *sv, const struct serve_args *args)
+{
+	static void (*const deliver[OBJ_REQUEST_END - OBJ_OP_BASE])(
+		struct m0_rpc_machine * machine, struct m0_rpc_item * item) = {
+		[0 ... OBJ_REQUEST_END - OBJ_OP_BASE - 1] = deliver_any
 	};
 	char              text[M0_NET_LNET_XEP_ADDR_LEN + 1];
 	const char       *ep = args->va_eps[0];
 	struct m0_rpc_cfg cfg;
 	int               rc = obj_types_register(deliver);
 
-	M0_BASSERT(ARRAY_SIZE(deliver) == OBJ_REQUEST_END - OBJ_OP_BASE);
 	M0_ASSERT(rc == 0);
 	if (ep == NULL)
 		ep = ep_default(args, text, sizeof text);
@@ -406,6 +430,8 @@ static int machine_start(struct server *sv, const struct serve_args *args)
 				     "end point '%s': %s", ep,
 				     tool_errtext(rc));
 	sv->sv_machine_on = true;
+	if (sv->sv_metrics != NULL)
+		serve_metrics_watch(sv->sv_metrics);
 	return links_add(sv, args);
 }
 
@@ -452,6 +478,10 @@ static int server_start(struct server *sv, const struct serve_args *args)
 		return tool_fail_set(args->va_fail, TOOL_FAILED,
 				     "the service did not start: %s",
 				     tool_errtext(rc));
+	if (args->va_metrics != NULL &&
+	    serve_metrics_init(&sv->sv_metrics, sv, args->va_metrics,
+			       args->va_fail) != 0)
+		return args->va_fail->tf_exit;
 	return machine_start(sv, args);
 }
 
@@ -465,6 +495,7 @@ static void server_stop(struct server *sv)
 		serve_ops_wait(sv);
 		m0_rpc_machine_fini(&sv->sv_machine);
 	}
+	serve_metrics_fini(sv->sv_metrics);
 	serve_work_stop(sv);
 	serve_share_stop(sv);
 	serve_uploads_free(sv);
@@ -524,11 +555,17 @@ static void ready_say(struct server *sv, const struct serve_args *args)
 		jout_str(tree, "store", sv->sv_store->rst_ops->rso_name);
 		jout_bool(tree, "durable", sv->sv_store->rst_ops->rso_durable);
 		jout_str(tree, "command", command);
+		if (sv->sv_metrics != NULL)
+			jout_str(tree, "metrics",
+				 serve_metrics_url(sv->sv_metrics));
 		jout_finish_line(tree, stdout);
 	} else {
 		printf("objects of %s at %s, store %s; on the other side:\n\n"
 		       "  %s\n\n",
 		       real, eps, sv->sv_store->rst_ops->rso_name, command);
+		if (sv->sv_metrics != NULL)
+			printf("metrics at %s\n",
+			       serve_metrics_url(sv->sv_metrics));
 	}
 	(void)fflush(stdout);
 }
@@ -666,14 +703,12 @@ static void serve_until_stopped(struct server *sv, struct serve_args *args,
 				struct serve_end *end, int stop_fd)
 {
 	struct sigaction action = { .sa_handler = &on_link_signal };
-	struct pollfd    fd = { .fd = stop_fd, .events = POLLIN };
 
 	(void)sigaction(SIGUSR1, &action, NULL);
 	(void)sigaction(SIGUSR2, &action, NULL);
 	ready_say(sv, args);
 	while (stop_signal() == 0) {
-		/* A signal between the two waits no longer than that. */
-		(void)poll(&fd, 1, 1000);
+		serve_metrics_wait(sv->sv_metrics, stop_fd);
 		if (link_signal != 0)
 			link_change(sv, args);
 	}

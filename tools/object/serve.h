@@ -130,6 +130,8 @@ struct serve_op {
 	struct m0_rpc_item  *op_item;
 	struct obj_req       op_req;
 	struct serve_upload *op_upload;
+	/** When the request came, if there are metrics. */
+	m0_time_t op_came;
 	/** One of the service's buffers, with the data. */
 	struct m0_net_buffer *op_nb;
 	/** The client that waits for it or has it. */
@@ -163,6 +165,8 @@ struct server {
 	struct m0_net_domain  sv_dom;
 	struct m0_rpc_machine sv_machine;
 	bool                  sv_machine_on;
+	/** NULL: nobody asked for them. */
+	struct serve_metrics *sv_metrics;
 	uint64_t              sv_object_max;
 	uint64_t              sv_keep_ns;
 	/** Records of uploads in the store, at most. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /** Workers, and the operations that wait for them. */
 #include "serve.h"
+#include "serve_metrics.h"
 
 struct server *serve_server;
 
@@ -104,6 +105,7 @@ struct serve_op *serve_op_new(struct m0_rpc_item *item)
 	m0_rpc_item_get(item);
 	op->op_server = serve_server;
 	op->op_item = item;
+	op->op_came = serve_server->sv_metrics != NULL ? m0_time_now() : 0;
 	m0_list_link_init(&op->op_link);
 	m0_list_link_init(&op->op_moving);
 	return op;
@@ -119,6 +121,7 @@ void serve_op_free(struct serve_op *op)
 		serve_buffer_put(op);
 		m0_mutex_unlock(&sv->sv_lock);
 	}
+	serve_metrics_operation(sv->sv_metrics, op->op_item, op->op_came);
 	m0_rpc_item_put(op->op_item);
 	m0_free(op);
 	m0_mutex_lock(&sv->sv_lock);

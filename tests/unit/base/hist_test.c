@@ -161,6 +161,22 @@ static void hist_huge_values_saturate(void **state)
 	assert_panics(m0_hist_percentile(&hist, 10001));
 }
 
+/* A rank counts what is below, exactly at the ends of buckets. */
+static void hist_rank_counts_what_is_below(void **state)
+{
+	uint64_t value;
+
+	(void)state;
+	assert_int_equal(m0_hist_rank(&hist, UINT64_MAX), 0);
+	for (value = 0; value < 1000; ++value)
+		m0_hist_record(&hist, value);
+	assert_int_equal(m0_hist_rank(&hist, 0), 1);
+	assert_int_equal(m0_hist_rank(&hist, 63), 64);
+	assert_int_equal(m0_hist_rank(&hist, 255), 256);
+	assert_in_range(m0_hist_rank(&hist, 500), 501, 501 + 501 / 32);
+	assert_int_equal(m0_hist_rank(&hist, UINT64_MAX), 1000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -174,6 +190,7 @@ int main(void)
 		cmocka_unit_test_setup(hist_percentile_is_within_extremes,
 				       setup),
 		cmocka_unit_test_setup(hist_huge_values_saturate, setup),
+		cmocka_unit_test_setup(hist_rank_counts_what_is_below, setup),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
