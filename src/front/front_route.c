@@ -3,6 +3,11 @@
 #include "front/front_internal.h"
 #include "m0/lnet_route.h"
 
+enum {
+	/** How often the routes are read again when one of them has gone meanwhile. */
+	ROUTES_TRIES_MAX = 16
+};
+
 /* A request about the routes to a network by a gateway. */
 static int route_take(struct m0_lnet *lnet, enum m0_ring_verb verb,
 		      const struct m0_lnet_route_attr *attr,
@@ -56,17 +61,61 @@ int m0_lnet_route_del(struct m0_lnet *lnet, uint32_t net,
 	return rc;
 }
 
-int m0_lnet_route_get(struct m0_lnet *lnet, struct m0_lnet_route_info *ret,
-		      unsigned max)
+/* Routes behind `after`, as many as one answer may have. */
+static int routes_part(struct m0_lnet                  *lnet,
+		       const struct m0_lnet_route_attr *after,
+		       struct m0_lnet_route_info *ret, unsigned max)
 {
-	static const struct m0_lnet_route_attr none;
-	struct m0_front_control               *fcl;
-	int rc = route_take(lnet, M0_RING_ROUTE_GET, &none, &fcl);
+	struct m0_front_control *fcl;
+	int rc = route_take(lnet, M0_RING_ROUTE_GET, after, &fcl);
 
 	if (rc != 0)
 		return rc;
 	fcl->fcl_record->rqc_route.rrt_max = max;
-	return m0_front__array_do(lnet, fcl, ret, max * sizeof *ret);
+	rc = m0_front__array_do(lnet, fcl, ret, max * sizeof *ret);
+	/* The node may be in another process. */
+	return max != 0 && rc > (int)max ? -EPROTO : rc;
+}
+
+/* All routes, in parts between which the node moves messages.
+ * @retval -ENOENT  the last route of a part went meanwhile. */
+static int routes_all(struct m0_lnet *lnet, struct m0_lnet_route_info *ret,
+		      unsigned max)
+{
+	struct m0_lnet_route_attr after = { .lra_gateway = m0_lnet_nid_any };
+	unsigned                  nr = 0;
+	unsigned                  part;
+	int                       rc;
+
+	do {
+		part = min_check(max - nr, (unsigned)M0_RING_ROUTES_MAX);
+		rc = routes_part(lnet, &after, ret + nr, part);
+		if (rc < 0)
+			return rc;
+		nr += (unsigned)rc;
+		if (rc > 0)
+			after = ret[nr - 1].lri_attr;
+	} while (rc == (int)part && nr < max);
+	return (int)nr;
+}
+
+int m0_lnet_route_get(struct m0_lnet *lnet, struct m0_lnet_route_info *ret,
+		      unsigned max)
+{
+	static const struct m0_lnet_route_attr none;
+	int all = routes_part(lnet, &none, NULL, 0);
+	int tries;
+	int nr = -ENOENT;
+
+	if (all <= 0 || max == 0)
+		return all;
+	/* Routes may go as fast as they are read. */
+	for (tries = 0; nr == -ENOENT && tries < ROUTES_TRIES_MAX; ++tries)
+		nr = routes_all(lnet, ret, max);
+	if (nr < 0)
+		return nr == -ENOENT ? -EBUSY : nr;
+	/* Routes that came or went meanwhile are there or not. */
+	return nr < (int)max ? nr : max_check(all, nr);
 }
 
 int m0_lnet_routes_unchecked(struct m0_lnet *lnet)

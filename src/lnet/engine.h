@@ -413,8 +413,15 @@ int m0_lnet_engine_route_add(struct m0_lnet_engine           *eng,
 /** @param gateway  ANY: by any. */
 unsigned m0_lnet_engine_route_del(struct m0_lnet_engine *eng, uint32_t net,
 				  const struct m0_lnet_nid *gateway);
-unsigned m0_lnet_engine_route_get(const struct m0_lnet_engine *eng,
-				  struct m0_lnet_route_info *ret, unsigned max);
+/**
+ * Routes behind that of `net` and `gateway`, in steps as many as entries.
+ * @param gateway  ANY: from the first on.
+ * @param max      0: the number of all is returned.
+ * @retval -ENOENT
+ */
+int m0_lnet_engine_route_get(const struct m0_lnet_engine *eng, uint32_t net,
+			     const struct m0_lnet_nid  *gateway,
+			     struct m0_lnet_route_info *ret, unsigned max);
 /** @retval -ESHUTDOWN */
 int  m0_lnet_engine_routing_set(struct m0_lnet_engine *eng, bool on);
 void m0_lnet_engine_pools_set(struct m0_lnet_engine *eng,

@@ -207,23 +207,29 @@ static int route_del_do(struct m0_node *node, uint32_t nr)
 
 static int route_get_do(struct m0_node *node, uint32_t nr)
 {
-	struct m0_ring_control    *record = m0_node__control_record(node, nr);
-	unsigned                   max = record->rqc_route.rrt_max;
-	struct m0_lnet_route_info *routes;
-	unsigned                   routes_nr;
+	const struct m0_ring_route choice =
+		m0_node__control_record(node, nr)->rqc_route;
+	unsigned max = min_check(choice.rrt_max, (uint32_t)M0_RING_ROUTES_MAX);
+	struct m0_lnet_route_info *routes = NULL;
+	int                        routes_nr;
 	int                        rc;
 
 	M0_PRE_EX(m0_node__invariant(node));
-	routes_nr = m0_lnet_engine_route_get(node->nod_engine, NULL, 0);
-	max = min_check(max, routes_nr);
-	if (max == 0)
-		return (int)routes_nr;
-	M0_ALLOC_ARR(routes, max);
-	if (routes == NULL)
-		return -ENOMEM;
-	(void)m0_lnet_engine_route_get(node->nod_engine, routes, max);
-	rc = block_give(node, nr, routes, max * sizeof *routes);
-	return rc == 0 ? (int)routes_nr : rc;
+	if (max > 0) {
+		M0_ALLOC_ARR(routes, max);
+		if (routes == NULL)
+			return -ENOMEM;
+	}
+	routes_nr = m0_lnet_engine_route_get(node->nod_engine,
+					     choice.rrt_attr.lra_net,
+					     &choice.rrt_attr.lra_gateway,
+					     routes, max);
+	if (routes == NULL || routes_nr <= 0) {
+		m0_free(routes);
+		return routes_nr;
+	}
+	rc = block_give(node, nr, routes, (size_t)routes_nr * sizeof *routes);
+	return rc == 0 ? routes_nr : rc;
 }
 
 static int routing_set_do(struct m0_node *node, uint32_t nr)

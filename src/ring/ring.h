@@ -106,7 +106,9 @@ enum {
 	/** Bytes of an answer that a control record holds. */
 	M0_RING_PIECE_BYTES = 2048,
 	/** Most peer NIs of one answer: the node makes it between two messages. */
-	M0_RING_PEER_NIS_MAX = 64
+	M0_RING_PEER_NIS_MAX = 64,
+	/** Most routes in an answer. */
+	M0_RING_ROUTES_MAX = 64
 };
 
 /** One direction. All zeroes: empty. */
@@ -332,7 +334,8 @@ struct m0_ring_choice {
 	uint32_t rch_max;
 };
 
-/** A route, or routes that are meant; rrt_max: most that are wanted. */
+/** A route, or routes that are meant. Of routes that are wanted: that before the first
+ * (with the gateway ANY: none is), and how many at most (0: their number). */
 struct m0_ring_route {
 	struct m0_lnet_route_attr rrt_attr;
 	uint32_t                  rrt_max;

@@ -69,8 +69,7 @@ static int rows_init(struct rows *rows)
 	uint32_t i;
 
 	m0_list_init(&rows->rws_free);
-	rows->rws_rows =
-		calloc(SERVE_METRICS_ROWS_MAX, sizeof *rows->rws_rows);
+	rows->rws_rows = calloc(SERVE_METRICS_ROWS_MAX, sizeof *rows->rws_rows);
 	if (rows->rws_rows == NULL)
 		return -ENOMEM;
 	for (i = 0; i < SERVE_METRICS_ROWS_MAX; ++i) {
@@ -239,12 +238,11 @@ void serve_metrics_operation(struct serve_metrics     *metrics,
 static struct serve_row *rows_take(struct serve_metrics *metrics,
 				   const struct rows *rows, uint32_t *ret_nr)
 {
-	struct serve_row *copy =
-		calloc(SERVE_METRICS_ROWS_MAX, sizeof *copy);
-	m0_time_t now = m0_time_now();
-	uint32_t  nr = 0;
-	uint32_t  at;
-	uint32_t  i;
+	struct serve_row *copy = calloc(SERVE_METRICS_ROWS_MAX, sizeof *copy);
+	m0_time_t         now = m0_time_now();
+	uint32_t          nr = 0;
+	uint32_t          at;
+	uint32_t          i;
 
 	for (at = 0; copy != NULL && at < SERVE_METRICS_ROWS_MAX; at = i) {
 		uint32_t end = at + SERVE_METRICS_SLICE;
@@ -287,8 +285,7 @@ static void self_take(struct serve_metrics *metrics, struct serve_self *self)
 	(void)clock_gettime(CLOCK_REALTIME, &now);
 	self->sse_cpu_s =
 		(double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
-		(double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) /
-			1e6;
+		(double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
 	self->sse_started_s =
 		(double)now.tv_sec + (double)now.tv_nsec / 1e9 -
 		(double)m0_time_sub(m0_time_now(), metrics->smt_since) / 1e9;
@@ -308,8 +305,8 @@ static int scrape_take(struct serve_metrics *metrics, struct scrape *scrape)
 {
 	struct server *sv = metrics->smt_server;
 
-	scrape->scr_conns = rows_take(metrics, &metrics->smt_conns,
-				      &scrape->scr_conns_nr);
+	scrape->scr_conns =
+		rows_take(metrics, &metrics->smt_conns, &scrape->scr_conns_nr);
 	scrape->scr_sessions = rows_take(metrics, &metrics->smt_sessions,
 					 &scrape->scr_sessions_nr);
 	if (scrape->scr_conns == NULL || scrape->scr_sessions == NULL)
@@ -363,8 +360,7 @@ static void put_rows(struct metrics_buf *buf, enum serve_metrics_of of,
 	free(labels);
 }
 
-static void put_operations(struct metrics_buf     *buf,
-			   const struct durations *ops)
+static void put_operations(struct metrics_buf *buf, const struct durations *ops)
 {
 #define OPERATION "colibri_service_operation_seconds"
 	int i;
@@ -395,15 +391,14 @@ static void put_store(struct metrics_buf                   *buf,
 	uint64_t before = 0;
 	size_t   i;
 
-	metrics_put_rows(buf, &serve_metrics_tables[SERVE_METRICS_STORE],
-			 stats, sizeof *stats, is_durable ? 1 : 0, NULL);
+	metrics_put_rows(buf, &serve_metrics_tables[SERVE_METRICS_STORE], stats,
+			 sizeof *stats, is_durable ? 1 : 0, NULL);
 	metrics_put_head(buf, COMMIT, "histogram", "Durations of commits.");
 	for (i = 0; i <= METRICS_BUCKETS_NR; ++i) {
-		uint64_t upto =
-			i == METRICS_BUCKETS_NR
-				? stats->rls_commit_ns.hi_nr
-				: m0_hist_rank(&stats->rls_commit_ns,
-					       metrics_bounds_ns[i]);
+		uint64_t upto = i == METRICS_BUCKETS_NR
+					? stats->rls_commit_ns.hi_nr
+					: m0_hist_rank(&stats->rls_commit_ns,
+						       metrics_bounds_ns[i]);
 
 		nr[i] = upto - before;
 		before = upto;
@@ -488,8 +483,7 @@ int serve_metrics_init(struct serve_metrics **ret, struct server *sv,
 		if (metrics != NULL)
 			free(metrics->smt_conns.rws_rows);
 		free(metrics);
-		return tool_fail_set(fail, TOOL_FAILED,
-				     "--metrics: no memory");
+		return tool_fail_set(fail, TOOL_FAILED, "--metrics: no memory");
 	}
 	metrics->smt_server = sv;
 	metrics->smt_since = m0_time_now();
@@ -536,8 +530,7 @@ void serve_metrics_wait(struct serve_metrics *metrics, int fd)
 		due = min_check(due, metrics_http_deadline(metrics->smt_http));
 	}
 	(void)poll(fds, metrics != NULL ? 2 : 1,
-		   due <= now ? 0
-			      : (int)((due - now) / M0_TIME_ONE_MSEC + 1));
+		   due <= now ? 0 : (int)((due - now) / M0_TIME_ONE_MSEC + 1));
 	if (metrics != NULL)
 		metrics_http_step(metrics->smt_http, m0_time_now());
 }

@@ -38,7 +38,7 @@ const char *serve_metrics_url(const struct serve_metrics *metrics);
  * meanwhile. */
 void serve_metrics_wait(struct serve_metrics *metrics, int fd);
 /** A request has come. On the RPC machine's thread. */
-void serve_metrics_request(struct serve_metrics *metrics,
+void serve_metrics_request(struct serve_metrics     *metrics,
 			   const struct m0_rpc_item *item);
 /** An operation has ended that began at `began`. */
 void serve_metrics_operation(struct serve_metrics     *metrics,

@@ -6,19 +6,19 @@
  */
 #include "serve_metrics_list.h"
 
-#define SELF(name, help, kind, form, field)            \
-	{                                              \
-		name, help, NULL, kind, form,          \
+#define SELF(name, help, kind, form, field)                \
+	{                                                  \
+		name, help, NULL, kind, form,              \
 			offsetof(struct serve_self, field) \
 	}
-#define RPC(name, help, kind, field)                        \
-	{                                                   \
-		name, help, NULL, kind, METRIC_U64,         \
+#define RPC(name, help, kind, field)                         \
+	{                                                    \
+		name, help, NULL, kind, METRIC_U64,          \
 			offsetof(struct m0_rpc_stats, field) \
 	}
-#define STORE(name, help, kind, field)                                 \
-	{                                                              \
-		name, help, NULL, kind, METRIC_U64,                    \
+#define STORE(name, help, kind, field)                                  \
+	{                                                               \
+		name, help, NULL, kind, METRIC_U64,                     \
 			offsetof(struct m0_rpc_store_lmdb_stats, field) \
 	}
 
@@ -83,8 +83,8 @@ static const struct metric rpc[] = {
 	RPC("colibri_rpc_cancelled_items",
 	    "Requests that their client cancelled before they began.",
 	    METRIC_COUNTER, rs_nr_cancelled_items),
-	RPC("colibri_rpc_received_packets", "Packets received.",
-	    METRIC_COUNTER, rs_nr_rcvd_packets),
+	RPC("colibri_rpc_received_packets", "Packets received.", METRIC_COUNTER,
+	    rs_nr_rcvd_packets),
 	RPC("colibri_rpc_sent_packets", "Packets sent.", METRIC_COUNTER,
 	    rs_nr_sent_packets),
 	RPC("colibri_rpc_failed_packets", "Packets that could not be sent.",

@@ -31,8 +31,8 @@ struct serve_row {
 	bool                swr_is_used;
 	struct m0_uint128   swr_client;
 	/** Number of a session. */
-	uint64_t          swr_session;
-	uint64_t          swr_incarnation;
+	uint64_t swr_session;
+	uint64_t swr_incarnation;
 	/** Where the client was when it connected. */
 	char      swr_addr[M0_RPC_ADDR_MAX];
 	m0_time_t swr_since;

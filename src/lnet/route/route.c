@@ -425,20 +425,30 @@ static void route_draw(const struct m0_lnet_engine *eng,
 	to->lri_sent_nr = route->lrt_sent_nr;
 }
 
-unsigned m0_lnet_engine_route_get(const struct m0_lnet_engine *eng,
-				  struct m0_lnet_route_info *ret, unsigned max)
+int m0_lnet_engine_route_get(const struct m0_lnet_engine *eng, uint32_t net,
+			     const struct m0_lnet_nid  *gateway,
+			     struct m0_lnet_route_info *ret, unsigned max)
 {
-	const struct m0_lnet_route *route;
-	unsigned                    nr = 0;
+	const struct m0_lnet_routes *routes = m0_lnet__routes(eng);
+	const struct m0_list_link   *at = m0_list_first(&routes->lrs_routes);
+	const struct m0_lnet_route  *route;
+	unsigned                     nr;
 
-	m0_list_for_each_entry(&m0_lnet__routes(eng)->lrs_routes, route,
-			       struct m0_lnet_route, lrt_link) {
-		if (nr < max)
-			route_draw(eng, route, &ret[nr]);
-		++nr;
+	if (max == 0)
+		return (int)routes->lrs_nr;
+	if (!m0_lnet_nid_is_any(gateway)) {
+		route = route_find(eng, net, gateway);
+		if (route == NULL)
+			return -ENOENT;
+		at = m0_list_next(&routes->lrs_routes, &route->lrt_link);
 	}
-	M0_POST(nr == m0_lnet__routes(eng)->lrs_nr);
-	return nr;
+	for (nr = 0; at != NULL && nr < max; ++nr) {
+		route_draw(eng,
+			   container_of(at, struct m0_lnet_route, lrt_link),
+			   &ret[nr]);
+		at = m0_list_next(&routes->lrs_routes, at);
+	}
+	return (int)nr;
 }
 
 /* -- adding and removing --------------------------------------------------- */
