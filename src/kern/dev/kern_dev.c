@@ -168,7 +168,7 @@ static long dev_ioctl(struct file *file, unsigned cmd, unsigned long arg)
 		smp_store_mb(ses->kne_rung, false);
 		return 0;
 	case M0_ATTACH_DEVICE_PROCS:
-		return kern_procs_tell(&the_device,
+		return kern_procs_tell(ses,
 				       (struct m0_attach_procs __user *)arg);
 	default:
 		return -ENOTTY;

@@ -119,8 +119,8 @@ void kern_session_free(struct kern_session *ses);
  * attached. */
 bool kern_session_tell(const struct kern_session *ses,
 		       struct m0_attach_proc     *ret);
-/** M0_ATTACH_DEVICE_PROCS. @return 0 or a negative errno */
-int kern_procs_tell(struct kern_device            *device,
+/** M0_ATTACH_DEVICE_PROCS: of the node that a session has. @return 0 or a negative errno */
+int kern_procs_tell(const struct kern_session     *of,
 		    struct m0_attach_procs __user *arg);
 
 /* ---------------------------------------------------------------- device -- */

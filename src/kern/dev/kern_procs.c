@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
- * The processes that are attached to the device, for `colibri process show`. Every process
- * that can open the device may ask.
+ * The processes that are attached to one node by the device, for `colibri process show`. Every
+ * process that has this node by the device may ask.
  */
 #include <linux/mm.h>
 #include <linux/uaccess.h>
@@ -13,23 +13,26 @@ enum {
 };
 
 /* @return how many there are. */
-static uint32_t rows_fill(struct kern_device *device, struct m0_attach_proc *ret,
-			  uint32_t max)
+static uint32_t rows_fill(const struct kern_session *of,
+			  struct m0_attach_proc *ret, uint32_t max)
 {
+	struct kern_device        *device = of->kne_device;
 	const struct kern_session *ses;
 	uint32_t                   nr = 0;
 
 	spin_lock(&device->knv_lock);
 	list_for_each_entry(ses, &device->knv_sessions, kne_link)
 	{
-		if (nr < max && kern_session_tell(ses, &ret[nr]))
+		if (nr < max && ses->kne_node == of->kne_node &&
+		    kern_session_tell(ses, &ret[nr]))
 			++nr;
 	}
 	spin_unlock(&device->knv_lock);
 	return nr;
 }
 
-static int rows_give(struct kern_device *device, struct m0_attach_procs *procs)
+static int rows_give(const struct kern_session *of,
+		     struct m0_attach_procs    *procs)
 {
 	struct m0_attach_proc *rows;
 	int                    rc = 0;
@@ -40,7 +43,7 @@ static int rows_give(struct kern_device *device, struct m0_attach_procs *procs)
 	rows = kvcalloc(procs->aes_max, sizeof *rows, GFP_KERNEL);
 	if (rows == NULL)
 		return -ENOMEM;
-	procs->aes_nr = rows_fill(device, rows, procs->aes_max);
+	procs->aes_nr = rows_fill(of, rows, procs->aes_max);
 	if (copy_to_user(u64_to_user_ptr(procs->aes_to), rows,
 			 procs->aes_nr * sizeof *rows) != 0)
 		rc = -EFAULT;
@@ -48,17 +51,18 @@ static int rows_give(struct kern_device *device, struct m0_attach_procs *procs)
 	return rc;
 }
 
-int kern_procs_tell(struct kern_device            *device,
+int kern_procs_tell(const struct kern_session     *of,
 		    struct m0_attach_procs __user *arg)
 {
-	struct m0_attach_procs procs;
-	int                    rc;
+	const struct kern_device *device = of->kne_device;
+	struct m0_attach_procs    procs;
+	int                       rc;
 
 	if (copy_from_user(&procs, arg, sizeof procs) != 0)
 		return -EFAULT;
 	if (procs.aes_max > PROCS_MAX)
 		return -EINVAL;
-	rc = rows_give(device, &procs);
+	rc = rows_give(of, &procs);
 	if (rc != 0)
 		return rc;
 	procs.aes_attached_nr =
