@@ -127,18 +127,17 @@ static void connect_to(struct ibv_qp *qp, uint32_t other)
 					       IBV_QP_PORT |
 					       IBV_QP_ACCESS_FLAGS),
 			 0);
-	attr = (struct ibv_qp_attr){
-		.qp_state = IBV_QPS_RTR,
-		.path_mtu = mtu,
-		.dest_qp_num = other,
-		.rq_psn = PSN,
-		.min_rnr_timer = 12,
-		.ah_attr = { .is_global = 1,
-			     .port_num = PORT,
-			     .grh = { .dgid = gid,
-				      .sgid_index = gid_index,
-				      .hop_limit = 64 } }
-	};
+	attr = (struct ibv_qp_attr){ .qp_state = IBV_QPS_RTR,
+				     .path_mtu = mtu,
+				     .dest_qp_num = other,
+				     .rq_psn = PSN,
+				     .min_rnr_timer = 12,
+				     .ah_attr = {
+					     .is_global = 1,
+					     .port_num = PORT,
+					     .grh = { .dgid = gid,
+						      .sgid_index = gid_index,
+						      .hop_limit = 64 } } };
 	assert_int_equal(ibv_modify_qp(qp, &attr,
 				       IBV_QP_STATE | IBV_QP_AV |
 					       IBV_QP_PATH_MTU |
@@ -151,13 +150,12 @@ static void connect_to(struct ibv_qp *qp, uint32_t other)
 				     .timeout = 18,
 				     .retry_cnt = 5,
 				     .rnr_retry = 5 };
-	assert_int_equal(ibv_modify_qp(qp, &attr,
-				       IBV_QP_STATE | IBV_QP_SQ_PSN |
-					       IBV_QP_TIMEOUT |
-					       IBV_QP_RETRY_CNT |
-					       IBV_QP_RNR_RETRY |
-					       IBV_QP_MAX_QP_RD_ATOMIC),
-			 0);
+	assert_int_equal(
+		ibv_modify_qp(qp, &attr,
+			      IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_TIMEOUT |
+				      IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+				      IBV_QP_MAX_QP_RD_ATOMIC),
+		0);
 }
 
 static int both_up(void **state)
@@ -166,13 +164,11 @@ static int both_up(void **state)
 
 	(void)state;
 	for (i = 0; i < BOTH; ++i) {
-		struct ibv_qp_init_attr init = {
-			.qp_type = IBV_QPT_RC,
-			.cap = { .max_send_wr = QUEUE,
-				 .max_recv_wr = 1,
-				 .max_send_sge = 1,
-				 .max_recv_sge = 1 }
-		};
+		struct ibv_qp_init_attr init = { .qp_type = IBV_QPT_RC,
+						 .cap = { .max_send_wr = QUEUE,
+							  .max_recv_wr = 1,
+							  .max_send_sge = 1,
+							  .max_recv_sge = 1 } };
 
 		cqs[i] = ibv_create_cq(context, 2 * QUEUE, NULL, NULL, 0);
 		assert_non_null(cqs[i]);
@@ -246,12 +242,12 @@ static void write_post(uint32_t rkey, uint32_t nr)
 	struct ibv_sge     sge = { .addr = (uintptr_t)bytes[0],
 				   .length = nr,
 				   .lkey = mrs[0]->lkey };
-	struct ibv_send_wr wr = { .opcode = IBV_WR_RDMA_WRITE,
-				  .sg_list = &sge,
-				  .num_sge = 1,
-				  .wr.rdma = { .remote_addr =
-						       (uintptr_t)bytes[1],
-					       .rkey = rkey } };
+	struct ibv_send_wr wr = {
+		.opcode = IBV_WR_RDMA_WRITE,
+		.sg_list = &sge,
+		.num_sge = 1,
+		.wr.rdma = { .remote_addr = (uintptr_t)bytes[1], .rkey = rkey }
+	};
 
 	post(0, &wr);
 }

@@ -120,7 +120,7 @@ far_end node TERM
 
 echo '--- perf'
 far_start perf "colibri perf --listen $there" perf
-colibri perf $net --test latency,put,get --size 64,64K --time 0.5 $ep:4095 >/tmp/perf
+colibri perf $net --test latency,put,get --size 64,64K --time 0.2 $ep:4095 >/tmp/perf
 cat /tmp/perf
 [ "$(grep -cE '^(latency|put|get)  +64' /tmp/perf)" = 6 ]
 far_end perf TERM
@@ -191,7 +191,7 @@ far_end serve TERM
 far_start copy "$listen" copy
 slow_copy 2>/tmp/said &
 under_way 200
-far '(sleep 1; ip link set eth0 down; sleep 12; ip link set eth0 up) >/dev/null 2>&1 &'
+far '(sleep 1; ip link set eth0 down; sleep 8; ip link set eth0 up) >/dev/null 2>&1 &'
 fails 30 'nothing came from the other side for 4 s\|Connection timed out' $!
 until_far 60 'cat /tmp/copy.out' "o2ib: the port of $server@o2ib is down"
 until_far 20 'cat /tmp/copy.out' "'cut' from $client@o2ib.* is not received: "

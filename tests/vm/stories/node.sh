@@ -54,5 +54,5 @@ wait $node || :
 wait $asker || :
 
 colibri perf --transport lnet --net 'o2ib(192.168.50.1)' --peer-net 'o2ib(192.168.50.2)' \
-    --test latency,put,get --size 64,64K --time 0.5
+    --test latency,put,get --size 64,64K --time 0.2
 
