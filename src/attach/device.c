@@ -2,6 +2,9 @@
 /*
  * A device of the kernel in place of a daemon: the same messages, by write() and read(),
  * and the same area, by mmap(). Bells are ioctl() and poll().
+ *
+ * Networks, routes and rules are those that an administrator has given the module, or has set
+ * by the control verbs. [r.lnet.preconfigured]
  */
 #include <fcntl.h>
 #include <stdio.h>

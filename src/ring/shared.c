@@ -5,6 +5,7 @@
  * An index of the other side is read once, checked against this side's own index, and
  * kept as a shadow, so that most calls read no line that the other side writes. A copy
  * of an entry is read word by word, each once; the checks see only the copy.
+ * [r.M0.lib.atomic.interoperable-kernel-user-support]
  */
 #include "ring/two_maps.h"
 #include "ring/shared.h"

@@ -5,6 +5,7 @@
  * number of processes. Environment: M0_SEED.
  * [r.M0.net.xprt.lnet.efficient-user-to-kernel-comm]
  * [r.M0.net.xprt.lnet.cleanup-on-process-termination]
+ * [r.M0.lib.atomic.interoperable-kernel-user-support]
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -26,6 +27,7 @@
 
 #include "attach/attach.h"
 #include "base/rand.h"
+#include "device_calls.h"
 #include "ring/shared_entry.h"
 
 enum {
@@ -728,6 +730,8 @@ int main(void)
 		cmocka_unit_test(killed_process_is_gone_soon),
 		cmocka_unit_test(session_ends_with_the_last_descriptor),
 		cmocka_unit_test(users_change_nothing),
+		cmocka_unit_test(operations_need_few_calls),
+		cmocka_unit_test(memory_goes_while_data_move),
 		cmocka_unit_test(random_changes_do_no_harm),
 	};
 

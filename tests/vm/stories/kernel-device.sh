@@ -32,7 +32,7 @@ for what in 'route show' 'udsp show' 'explain 10.0.0.2@tcp'; do
     colibri $what --ctl /dev/colibri
 done
 
-# Changes of it, by the same requests as a daemon's.
+# Changes of it, by the same requests as a daemon's. [r.lnet.preconfigured]
 ctl() {
     colibri "$@" --ctl /dev/colibri
 }
