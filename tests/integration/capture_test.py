@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import pwd
+import re
 import shutil
 import signal
 import struct
@@ -114,6 +115,12 @@ class Capture:
         return [('out ' if m['out'] else 'in ') + m['type'] for m in self.messages]
 
 
+def parse_near(text):
+    """Metrics of the interface of network tcp, by what follows colibri_ni_."""
+    return {name: float(value) for name, value in re.findall(
+        r'(?m)^colibri_ni_(\w+)\{nid="[^"]*@tcp",[^}]*\} (\S+)$', text)}
+
+
 class Captures(cli.Case):
     def setUp(self):
         super().setUp()
@@ -192,6 +199,22 @@ class Captures(cli.Case):
             [line.split('\t') for line in done.stdout.decode().splitlines()],
             [['out', 'GET', a, a, ''], ['in', 'REPLY', b, a, b],
              ['in', 'GET', b, a, ''], ['out', 'REPLY', a, a, a]])
+
+    def test_messages_over_shared_memory(self):
+        one, two = (self.node(i, '--same-host', 'on') for i in (1, 2))
+        begun = self.begin(two)
+        self.assert_done(one.run('ping', f'{lnet.address(2)}@tcp'))
+        found, _ = self.end(begun)
+        self.assertEqual(found.kinds(), ['in GET', 'out REPLY'])
+        reply = found.messages[1]
+        self.assertGreater(reply['payload'], 0)
+        self.assertEqual(len(reply['taken']), reply['payload'])
+        # The header of an answer to a ping, in the order of this machine.
+        self.assertEqual(reply['taken'][:4], struct.pack('<I', 0x70696E67))
+        # All of it passed there, nothing by TCP.
+        near = parse_near(two.run('metrics').stdout.decode())
+        self.assertGreater(near['near_connections'], 0)
+        self.assertEqual(near['near_connections'], near['connections'])
 
     def test_filters(self):
         one, two = self.node(1), self.node(2)

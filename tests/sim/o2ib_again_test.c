@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * Two nodes on net o2ib, each put with a buffer of its own: one put is cancelled, which ends the
- * connection of both. The other is executed, once.
+ * connection of both. The other is executed, once. And what a tap sees of a put over RDMA.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "m0/lnet.h"
+#include "m0/lnet_tap.h"
 #include "m0/net.h"
 #include "m0/sim.h"
 #include "m0/xlnet.h"
@@ -310,6 +311,62 @@ static void a_region_leaves_under_a_put(void **state)
 	connection_make();
 }
 
+/* -- taps ------------------------------------------------------------------ */
+
+/** The bulk that a tap has seen. */
+struct seen {
+	struct m0_lnet_tap tps_tap;
+	unsigned           tps_left_nr;
+	unsigned           tps_arrived_nr;
+	size_t             tps_head_bytes;
+	size_t             tps_taken_bytes;
+	uint8_t            tps_bytes[BYTES];
+};
+
+static void tapped(struct m0_lnet_tap *tap, const struct m0_lnet_tap_msg *msg)
+{
+	struct seen *seen = container_of(tap, struct seen, tps_tap);
+
+	if (msg->ltv_type != M0_LNET_FAULT_PUT ||
+	    msg->ltv_payload_bytes != BYTES)
+		return;
+	++*(msg->ltv_leaves ? &seen->tps_left_nr : &seen->tps_arrived_nr);
+	assert_null(msg->ltv_why);
+	assert_int_equal(msg->ltv_status, 0);
+	seen->tps_head_bytes = msg->ltv_head_bytes;
+	seen->tps_taken_bytes = m0_lnet_tap_copy(msg, seen->tps_bytes, BYTES);
+}
+
+/* A message whose payload is written by RDMA is captured with it, at both ends. */
+static void taps_see_what_rdma_moves(void **state)
+{
+	static struct seen seen[2];
+	unsigned           i;
+	uint32_t           j;
+
+	(void)state;
+	memset(seen, 0, sizeof seen);
+	for (i = 0; i < 2; ++i) {
+		seen[i].tps_tap.ltp_message = tapped;
+		assert_int_equal(
+			m0_lnet_tap_add(hosts[i].h_lnet, &seen[i].tps_tap), 0);
+	}
+	connection_make();
+	assert_int_equal(seen[0].tps_left_nr, 1);
+	assert_int_equal(seen[0].tps_arrived_nr, 0);
+	assert_int_equal(seen[1].tps_left_nr, 0);
+	assert_int_equal(seen[1].tps_arrived_nr, 1);
+	for (i = 0; i < 2; ++i) {
+		assert_int_equal(seen[i].tps_head_bytes, 72);
+		assert_int_equal(seen[i].tps_taken_bytes, BYTES);
+		for (j = 0; j < BYTES; ++j)
+			assert_int_equal(seen[i].tps_bytes[j],
+					 (uint8_t)(j * 7 + 1));
+		assert_int_equal(
+			m0_lnet_tap_del(hosts[i].h_lnet, &seen[i].tps_tap), 0);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -317,6 +374,8 @@ int main(void)
 						down),
 		cmocka_unit_test_setup_teardown(the_request_is_lost, up, down),
 		cmocka_unit_test_setup_teardown(the_answer_is_lost, up, down),
+		cmocka_unit_test_setup_teardown(taps_see_what_rdma_moves, up,
+						down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
