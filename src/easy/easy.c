@@ -252,6 +252,28 @@ static int machine_links(struct m0_easy *easy, const char **own)
 	return 0;
 }
 
+static void machine_why(const struct easy_addrs *addrs, const char *own, int rc,
+			char *why)
+{
+	int nr = snprintf(why, M0_EASY_WHY_BYTES, "cannot start at \"%s\": %s",
+			  own, m0_errname(rc));
+
+	if (rc != -EADDRINUSE || nr >= M0_EASY_WHY_BYTES)
+		return;
+	if (addrs->ead_nr > 1)
+		(void)snprintf(
+			why + nr, M0_EASY_WHY_BYTES - (size_t)nr,
+			"; another service of the host is there, with its "
+			"first or a further address: each takes as many "
+			"numbers in a row as it has networks, here %u; "
+			"choose a number beyond those",
+			addrs->ead_nr);
+	else
+		(void)snprintf(why + nr, M0_EASY_WHY_BYTES - (size_t)nr,
+			       "; another service of the host is there: choose "
+			       "another number");
+}
+
 static int machine_up(struct m0_easy *easy, char *why)
 {
 	const struct easy_addrs *addrs = &easy->eas_place.epl_own;
@@ -279,12 +301,7 @@ static int machine_up(struct m0_easy *easy, char *why)
 		}
 	}
 	if (rc != 0)
-		(void)snprintf(
-			why, M0_EASY_WHY_BYTES, "cannot start at \"%s\": %s%s",
-			own, m0_errname(rc),
-			rc == -EADDRINUSE
-				? "; another service of the host is there: choose another number"
-				: "");
+		machine_why(addrs, own, rc, why);
 	return rc;
 }
 

@@ -700,6 +700,34 @@ static void place_comes_from_the_environment(void **state)
 	unsetenv("M0_LNET_PORT");
 }
 
+/* A service with two networks has two numbers: a neighbour learns what to choose. */
+static void neighbour_learns_which_numbers_are_free(void **state)
+{
+	static const char  form[] = "lnet:tcp(127.88.0.7),tcp1(127.88.0.8)%s"
+				    ":12345:40:%u";
+	struct m0_easy_cfg cfg = service_cfg();
+	struct m0_easy    *easy[2];
+	const char        *port = strchr(places[0], '/');
+	char               place[96], why[M0_EASY_WHY_BYTES];
+
+	(void)state;
+	if (strncmp(places[0], "lnet", 4) != 0)
+		return;
+	(void)snprintf(place, sizeof place, form, port, 1);
+	assert_int_equal(m0_easy_open(&easy[0], place, &cfg, why), 0);
+	(void)snprintf(place, sizeof place, form, port, 2);
+	assert_int_equal(m0_easy_open(&easy[1], place, &cfg, why), -EADDRINUSE);
+	assert_non_null(strstr(why, "as many numbers in a row as it has "
+				    "networks, here 2"));
+	(void)snprintf(place, sizeof place, form, port, 3);
+	assert_int_equal(m0_easy_open(&easy[1], place, &cfg, why), 0);
+	assert_string_equal(m0_easy_addr(easy[1]),
+			    "127.88.0.7@tcp:12345:40:3,"
+			    "127.88.0.8@tcp1:12345:40:4");
+	m0_easy_close(easy[1]);
+	m0_easy_close(easy[0]);
+}
+
 static void wrong_place(const char *place, const struct m0_easy_cfg *cfg,
 			const char *why_has)
 {
@@ -756,6 +784,7 @@ static const struct CMUnitTest cases[] = {
 	cmocka_unit_test(durable_service_forgets_nothing),
 	cmocka_unit_test(place_comes_from_the_environment),
 	cmocka_unit_test(wrong_configurations_are_named),
+	cmocka_unit_test(neighbour_learns_which_numbers_are_free),
 };
 
 int main(int argc, char **argv)
