@@ -12,10 +12,9 @@
 #include <net/tcp.h>
 
 #include "kern/tcp/kern_tcp.h"
+#include "stream/segs.h"
 
 enum {
-	/** Fewer are not worth a segment of their own beside the staging buffer. */
-	SMALL_BYTES = 256,
 	/** Peers of a namespace that ends have so long to acknowledge the end. */
 	LAST_S = 2
 };
@@ -129,16 +128,6 @@ void kern_stream_broken(struct kern_stream *stream, int status)
 
 /* -- in ------------------------------------------------------------------------ */
 
-static size_t iov_bytes(const struct iovec *iov, unsigned nr)
-{
-	size_t   sum = 0;
-	unsigned i;
-
-	for (i = 0; i < nr; ++i)
-		sum += iov[i].iov_len;
-	return sum;
-}
-
 /* The user wants nothing for now, unless it has changed its mind meanwhile. */
 static void in_pause(struct kern_stream *stream)
 {
@@ -222,20 +211,15 @@ static bool in_plan(struct kern_stream *stream, struct kern_plan *plan)
 		in_pause(stream);
 		return false;
 	}
-	plan->knp_direct = iov_bytes(iov, plan->knp_nr);
+	plan->knp_direct = m0_stream_segs_bytes(iov, plan->knp_nr);
 	plan->knp_all = plan->knp_direct;
 	/* As many segments as there are places: more may follow. */
 	if (ahead == 0 || plan->knp_nr == KERN_IN_SEGS_MAX)
 		return true;
-	if (plan->knp_direct < SMALL_BYTES) {
-		ahead += plan->knp_direct;
-		plan->knp_direct = 0;
-		plan->knp_nr = 0;
-	}
-	ahead = min64u(ahead, KERN_STAGING_BYTES);
-	iov[plan->knp_nr].iov_base = tcp->knt_staging;
-	iov[plan->knp_nr++].iov_len = ahead;
-	plan->knp_all = plan->knp_direct + ahead;
+	plan->knp_all = m0_stream_segs_ahead(iov, &plan->knp_nr,
+					     &plan->knp_direct, ahead,
+					     tcp->knt_staging,
+					     KERN_STAGING_BYTES);
 	return true;
 }
 
@@ -248,24 +232,6 @@ static ssize_t in_read(struct kern_stream *stream, const struct kern_plan *plan)
 	return kernel_recvmsg(stream->knm_sock.kns_sock, &msg,
 			      (struct kvec *)stream->knm_tcp->knt_in,
 			      plan->knp_nr, plan->knp_all, MSG_DONTWAIT);
-}
-
-/* Bytes in the wrong place join those that were read behind them. The plan's segments
- * may have changed since: `iov` are those that were read into. */
-static void again_stage(struct kern_tcp *tcp, size_t direct, size_t nr)
-{
-	uint8_t *to = tcp->knt_staging;
-	size_t   part;
-	unsigned i;
-
-	M0_ASSERT(direct <= M0_STREAM_AGAIN_BYTES_MAX);
-	memmove(to + direct, to, nr - direct);
-	for (i = 0; direct > 0; ++i) {
-		part = min64u(direct, tcp->knt_in[i].iov_len);
-		memcpy(to, tcp->knt_in[i].iov_base, part);
-		to += part;
-		direct -= part;
-	}
 }
 
 /* True: the user wants more. */
@@ -281,7 +247,9 @@ static bool in_give(struct kern_stream *stream, const struct kern_plan *plan,
 	if (rc < 0 || tcp->knt_current != stream)
 		return false;
 	if (rc > 0) {
-		again_stage(tcp, direct, nr);
+		M0_ASSERT(direct <= M0_STREAM_AGAIN_BYTES_MAX);
+		m0_stream_segs_gather(tcp->knt_in, direct, tcp->knt_staging,
+				      nr);
 		direct = 0;
 	}
 	return nr == direct ||
@@ -388,7 +356,7 @@ static bool out_once(struct kern_stream *stream, size_t *left)
 					      ARRAY_SIZE(tcp->knt_out_iov));
 	if (tcp->knt_current != stream || segs == 0)
 		return false;
-	all = iov_bytes(tcp->knt_out_iov, segs);
+	all = m0_stream_segs_bytes(tcp->knt_out_iov, segs);
 	++stream->knm_stream.stm_counts->stc_writes_nr;
 	nr = kernel_sendmsg(stream->knm_sock.kns_sock, &msg,
 			    (struct kvec *)tcp->knt_out_iov, segs, all);

@@ -14,10 +14,9 @@
 #include <unistd.h>
 
 #include "lnd/tcp/near_internal.h"
+#include "stream/segs.h"
 
-/* Less than this is not worth a segment of its own beside the staging buffer. */
 enum {
-	SMALL_BYTES = 256,
 	LITTLES_MAX = 4,
 	JOIN_BYTES = 32 << 10,
 	JOIN_MEAN_BYTES = 512
@@ -252,16 +251,6 @@ void m0_tcp__stream_broken(struct m0_tcp_stream *stream, int status)
 
 /* -- in -------------------------------------------------------------------- */
 
-static size_t iov_bytes(const struct iovec *iov, unsigned nr)
-{
-	size_t   sum = 0;
-	unsigned i;
-
-	for (i = 0; i < nr; ++i)
-		sum += iov[i].iov_len;
-	return sum;
-}
-
 /* False: the stream is gone. */
 static bool keep(struct m0_tcp_stream *stream, const uint8_t *bytes, size_t nr)
 {
@@ -347,9 +336,9 @@ static bool in_plan(struct m0_tcp_stream *stream, struct in_plan *plan)
 		in_pause(stream);
 		return false;
 	}
-	plan->pl_direct = iov_bytes(plan->pl_iov, plan->pl_nr);
+	plan->pl_direct = m0_stream_segs_bytes(plan->pl_iov, plan->pl_nr);
 	plan->pl_all = plan->pl_direct;
-	if (plan->pl_direct >= SMALL_BYTES &&
+	if (plan->pl_direct >= M0_STREAM_SMALL_BYTES &&
 	    stream->tcs_io->tci_crew.tcw_lanes != NULL &&
 	    stream->tcs_stream.stm_in_pipe == NULL) {
 		if (m0_tcp__lane_in(stream, plan->pl_iov, &plan->pl_nr,
@@ -362,15 +351,10 @@ static bool in_plan(struct m0_tcp_stream *stream, struct in_plan *plan)
 	/* As many segments as there are places: more may follow. */
 	if (ahead == 0 || plan->pl_nr == M0_TCP_IN_SEGS_MAX)
 		return true;
-	if (plan->pl_direct < SMALL_BYTES) {
-		ahead += plan->pl_direct;
-		plan->pl_direct = 0;
-		plan->pl_nr = 0;
-	}
-	ahead = min64u(ahead, M0_TCP_STAGING_BYTES);
-	plan->pl_iov[plan->pl_nr].iov_base = stream->tcs_io->tci_staging;
-	plan->pl_iov[plan->pl_nr++].iov_len = ahead;
-	plan->pl_all = plan->pl_direct + ahead;
+	plan->pl_all = m0_stream_segs_ahead(plan->pl_iov, &plan->pl_nr,
+					    &plan->pl_direct, ahead,
+					    stream->tcs_io->tci_staging,
+					    M0_TCP_STAGING_BYTES);
 	return true;
 }
 
@@ -392,7 +376,7 @@ static bool only_looks(const struct m0_tcp_stream *stream,
 static void little_count(struct m0_tcp_stream *stream, size_t nr)
 {
 	M0_PRE_EX(m0_tcp__stream_invariant(stream));
-	if (nr >= SMALL_BYTES)
+	if (nr >= M0_STREAM_SMALL_BYTES)
 		stream->tcs_little_nr = 0;
 	else if (stream->tcs_little_nr < LITTLES_MAX)
 		++stream->tcs_little_nr;
@@ -484,25 +468,6 @@ int m0_tcp__seen_take(struct m0_tcp_stream *stream)
 	return stream->tcs_seen_nr == 0 ? 0 : -EPROTO;
 }
 
-/* Bytes in the wrong place join those that were read behind them. */
-static size_t again_stage(struct m0_tcp_io *io, const struct in_plan *plan,
-			  size_t direct, size_t nr)
-{
-	uint8_t *to = io->tci_staging;
-	size_t   part;
-	unsigned i;
-
-	M0_ASSERT(direct <= M0_STREAM_AGAIN_BYTES_MAX);
-	memmove(to + direct, to, nr - direct);
-	for (i = 0; direct > 0; ++i) {
-		part = min64u(direct, plan->pl_iov[i].iov_len);
-		memcpy(to, plan->pl_iov[i].iov_base, part);
-		to += part;
-		direct -= part;
-	}
-	return 0;
-}
-
 /* True: the connection wants more. */
 static bool in_give(struct m0_tcp_stream *stream, const struct in_plan *plan,
 		    size_t nr)
@@ -516,8 +481,12 @@ static bool in_give(struct m0_tcp_stream *stream, const struct in_plan *plan,
 		rc = up(stream)->stu_in_arrived(user(stream), direct);
 	if (rc < 0 || io->tci_current != stream)
 		return false;
-	if (M0_UNLIKELY(rc > 0))
-		direct = again_stage(io, plan, direct, nr);
+	if (M0_UNLIKELY(rc > 0)) {
+		M0_ASSERT(direct <= M0_STREAM_AGAIN_BYTES_MAX);
+		m0_stream_segs_gather(plan->pl_iov, direct, io->tci_staging,
+				      nr);
+		direct = 0;
+	}
 	return nr == direct ||
 	       staged_give(stream, io->tci_staging, nr - direct);
 }
@@ -728,7 +697,7 @@ static bool out_once(struct m0_tcp_stream *stream, size_t *left)
 	stream->tcs_stream.stm_out_pipe = NULL;
 	if (segs == 0)
 		return pipe != NULL && out_splice(stream, pipe, left);
-	all = iov_bytes(iov, segs);
+	all = m0_stream_segs_bytes(iov, segs);
 	if (M0_UNLIKELY(all >= M0_TCP_LANE_BYTES) && pipe == NULL &&
 	    m0_tcp__lane_out(stream, iov, segs, all))
 		return false;
