@@ -12,7 +12,7 @@ FIRST  = $(shell date +%Y%m%d0000000)
 T      = 60
 TALLY  = scripts/tally $(BUILD)
 
-.PHONY: help all demo test soak check check-vm test-rdma bench-rdma test-kernel test-packages bench bench-against fuzz mutants install deb clean
+.PHONY: help all demo test soak check check-vm test-rdma bench-rdma test-kernel test-kernel-debug test-packages bench bench-against fuzz mutants install deb clean
 
 help:
 	@echo 'make demo              real files into a service that is killed, and back; a'
@@ -24,6 +24,7 @@ help:
 	@echo '                       test-rdma: RDMA over soft-RoCE;'
 	@echo '                       test-kernel: the engine, and a node, inside Linux;'
 	@echo '                       test-packages: the package of make deb under systemd'
+	@echo 'make test-kernel-debug test-kernel on kernels with KASAN and lockdep, and a newer one'
 	@echo 'make bench [ROWS=re]   measure against the goals; build/bench.json'
 	@echo 'make bench-rdma        RDMA beside perftest, UCX, libfabric, in a virtual machine'
 	@echo 'make bench-against REF=commit [ROWS=re]  is HEAD as fast as that commit?'
@@ -75,6 +76,14 @@ test-kernel:
 	@scripts/deps build
 	@scripts/test --build-only release
 	@tests/vm/run --build $(BUILD) kernel kernel-node kernel-net kernel-device kernel-namespaces kernel-device-suite kernel-store || [ $$? = 77 ]
+
+# Every story on a kernel with checks, which is built first; then some on a newer kernel.
+# Hours on a slow machine: for the night.
+test-kernel-debug:
+	@scripts/deps build
+	@scripts/test --build-only release
+	@tests/vm/run --build $(BUILD) --debug kernel-fault 'kernel*' || [ $$? = 77 ]
+	@tests/vm/run --build $(BUILD) --newer kernel-node kernel-device || [ $$? = 77 ]
 
 bench:
 	@scripts/deps build bench

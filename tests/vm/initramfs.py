@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 
+import judge
 from packages import LIBRARIES, Unavailable
 
 INIT = '''#!/bin/busybox sh
@@ -25,7 +26,8 @@ done
 '''
 STORY = '''ip link set lo up
 [ $status != 0 ] || sh -eu /story.sh || status=$?
-echo "colibri-vm: status $status"
+'''
+END = '''echo "colibri-vm: status $status"
 poweroff -f
 '''
 # The root of Debian lies on a disk; a unit of its systemd runs the story.
@@ -126,8 +128,9 @@ def program_add(archive, name, path, root):
         archive.file(f'{place}/{os.path.basename(library)}', library)
 
 
-def modules_order(wanted, folder):
-    """Paths of these modules and of those that they need, which come first."""
+def modules_order(wanted, folder, built_in=()):
+    """Paths of these modules and of those that they need, which come first. `built_in`:
+    names that the kernel has without a module."""
     found = {}
     for where, _, files in os.walk(folder):
         for name in files:
@@ -136,6 +139,8 @@ def modules_order(wanted, folder):
     order = []
 
     def take(name):
+        if name in built_in:
+            return
         if name not in found:
             raise Unavailable(f'the kernel has no module {name}')
         with open(found[name], 'rb') as f:
@@ -151,14 +156,14 @@ def modules_order(wanted, folder):
     return order
 
 
-def modules_add(archive, wanted, folder):
-    order = modules_order(wanted, folder)
+def modules_add(archive, wanted, kernel):
+    order = modules_order(wanted, kernel.modules, kernel.built_in)
     for path in order:
         archive.file(f'modules/{os.path.basename(path)}', path)
     archive.text('modules/order', '\n'.join(os.path.basename(p) for p in order) + '\n')
 
 
-def build(path, packages, release, story, own=()):
+def build(path, packages, kernel, story, own=()):
     """Writes the initial RAM file system of a story. `own`: modules for it."""
     root = packages.root
     archive = Archive()
@@ -172,7 +177,8 @@ def build(path, packages, release, story, own=()):
         for deb in story.debs:
             archive.file(f'debs/{os.path.basename(deb)}', deb)
     else:
-        archive.text('init', INIT + STORY, 0o755)
+        before, behind = (judge.BEGIN, judge.END) if kernel.debug else ('', '')
+        archive.text('init', INIT + before + STORY + behind + END, 0o755)
     archive.file('story.sh', story.path)
     # glibc opens it when a thread ends early.
     archive.file('lib/x86_64-linux-gnu/libgcc_s.so.1', '/lib/x86_64-linux-gnu/libgcc_s.so.1')
@@ -184,6 +190,5 @@ def build(path, packages, release, story, own=()):
         archive.file('etc/libibverbs.d/rxe.driver', f'{root}/etc/libibverbs.d/rxe.driver')
     for module in own:
         archive.file(f'own/{os.path.basename(module)}', module)
-    modules_add(archive, (DEBIAN_MODULES if story.debian else []) + story.modules,
-                f'{root}/lib/modules/{release}')
+    modules_add(archive, (DEBIAN_MODULES if story.debian else []) + story.modules, kernel)
     archive.write(path)

@@ -13,6 +13,7 @@ import unittest
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import initramfs  # noqa: E402
+import judge  # noqa: E402
 import machine as vm  # noqa: E402
 from packages import Unavailable  # noqa: E402
 
@@ -96,6 +97,65 @@ class Content(unittest.TestCase):
         self.module('top', b'gone')
         with self.assertRaisesRegex(Unavailable, 'no module gone'):
             initramfs.modules_order(['top'], self.folder.name)
+
+    def test_what_is_built_in_needs_no_module(self):
+        self.module('top', b'low-er')
+        order = initramfs.modules_order(['top'], self.folder.name, {'low-er', 'low_er'})
+        self.assertEqual([os.path.basename(p) for p in order], ['top.ko'])
+
+
+class Judge(unittest.TestCase):
+    """What a kernel with checks has said."""
+
+    REPORTS = {
+        'KASAN': 'BUG: KASAN: slab-use-after-free in both+0x1/0x2 [colibri]',
+        'lockdep': 'WARNING: possible circular locking dependency detected',
+        'sleeping': 'BUG: sleeping function called from invalid context at kernel/x.c:1',
+        'leak': 'unreferenced object 0xffff888003c48000 (size 128):',
+        'WARNING': 'WARNING: CPU: 0 PID: 61 at net/core/x.c:1 f+0x1/0x2',
+        'objects': 'ODEBUG: free active (active state 0) object type: timer_list',
+        'lost': 'kmemleak: Kernel memory leak detector disabled',
+        'BUG': 'kernel BUG at src/base/assert.c:12!',
+        'hang': 'INFO: task insmod:61 blocked for more than 300 seconds.',
+    }
+
+    def console(self, *reports, tainted=4096, debug_locks=1):
+        return ['some line', judge.LOG_BEGIN, '[    0.000000] Linux version 6.1',
+                *(f'[    5.100000] {line}' for line in reports),
+                f' debug_locks:                             {debug_locks}',
+                f'tainted: {tainted}', judge.LOG_END, 'colibri-vm: status 0']
+
+    def kinds(self, lines):
+        return [kind for kind, _ in judge.reports(lines)]
+
+    def test_a_log_without_a_report_passes(self):
+        lines = self.console('colibri: a peer said WARNING, and bugs', 'insmod: page allocation failure')
+        self.assertEqual(judge.verdict(lines, []), [])
+
+    def test_each_report_fails_with_its_text(self):
+        for kind, line in self.REPORTS.items():
+            wrong = judge.verdict(self.console(line, 'the stack'), [])
+            self.assertEqual(len(wrong), 1, kind)
+            self.assertIn(f'({kind})', wrong[0])
+            self.assertIn(line, wrong[0])
+            self.assertIn('the stack', wrong[0])
+
+    def test_a_report_that_is_wanted_must_be_there(self):
+        lines = self.console(self.REPORTS['KASAN'])
+        self.assertEqual(judge.verdict(lines, ['KASAN']), [])
+        self.assertEqual(len(judge.verdict(lines, ['KASAN', 'leak'])), 1)
+        self.assertEqual(len(judge.verdict(lines, ['leak'])), 2)
+
+    def test_marks_tell_of_a_report_that_no_words_are_known_for(self):
+        self.assertEqual(self.kinds(self.console(tainted=4096 | 512)), ['tainted'])
+        self.assertEqual(self.kinds(self.console(debug_locks=0)), ['lockdep'])
+
+    def test_a_log_that_is_cut_or_not_there_is_no_pass(self):
+        lines = self.console()
+        self.assertEqual(self.kinds(lines[:-2]), ['lost'])
+        self.assertEqual(self.kinds(lines[:1]), ['lost'])
+        self.assertEqual(self.kinds([line for line in lines if 'Linux' not in line]), ['lost'])
+        self.assertIn('BUG', self.kinds(['kernel BUG at a.c:1!', 'Kernel panic - not syncing']))
 
 
 if __name__ == '__main__':

@@ -76,17 +76,14 @@ class Folder:
                 with open(done, 'w', encoding='utf-8'):
                     pass
 
-    def kernel(self):
-        """Fetches Debian's kernel. Returns its release and its image for QEMU."""
+    def kernel(self, newer=False):
+        """Fetches Debian's kernel. Returns its release and its image for QEMU. `newer`: the
+        newest that Debian's archive has beside the usual one."""
         have = glob.glob(f'{self.path}/debs/linux-image-*.done')
         if have:
             name = os.path.basename(have[0])[:-len('.done')]
         else:
-            said = apt('apt-cache', 'depends', 'linux-image-amd64')
-            named = re.search(r'Depends: (linux-image-\S+)', said)
-            if not named:
-                raise Unavailable('apt-cache knows no linux-image-amd64')
-            name = named.group(1)
+            name = kernel_newer() if newer else kernel_usual()
         self.fetch([name])
         release = name[len('linux-image-'):]
         image = f'{self.path}/vmlinux-{release}'
@@ -99,9 +96,9 @@ class Folder:
         version, flavour = release.rsplit('-', 1)
         if shutil.which('gcc-12') is None or shutil.which('make') is None:
             raise Unavailable('gcc-12 and make are needed, which the kernel was built with')
-        self.fetch([f'linux-headers-{release}', f'linux-headers-{version}-common',
-                    'linux-kbuild-' + '.'.join(version.split('.')[:2]),
-                    'linux-compiler-gcc-12-x86'])
+        name = f'linux-headers-{release}'
+        self.fetch([name, *re.findall(r'Depends: (linux-(?:headers|kbuild|compiler)-\S+)',
+                                      apt('apt-cache', 'depends', name))])
         folder = f'{self.root}/usr/src/linux-headers-{version}-{flavour}'
         # The package expects to be installed.
         with open(f'{folder}/Makefile', 'w', encoding='utf-8') as f:
@@ -161,6 +158,28 @@ class Folder:
         return ([f'{own.root}/usr/bin/qemu-system-x86_64', '-L', f'{own.root}/usr/share/qemu',
                  '-L', f'{own.root}/usr/share/seabios'],
                 dict(os.environ, LD_LIBRARY_PATH=libraries))
+
+
+def kernel_usual():
+    """Name of the package of the kernel that Debian installs."""
+    said = apt('apt-cache', 'depends', 'linux-image-amd64')
+    named = re.search(r'Depends: (linux-image-\S+)', said)
+    if not named:
+        raise Unavailable('apt-cache knows no linux-image-amd64')
+    return named.group(1)
+
+
+def kernel_newer():
+    """Name of the package of the newest kernel, if it is of another version."""
+    known = re.findall(r'^(linux-image-([0-9]+)\.([0-9]+)\.([0-9]+)\S*-amd64)$',
+                       apt('apt-cache', 'pkgnames', 'linux-image-'), re.M)
+    known = [(tuple(map(int, numbers)), name) for name, *numbers in known
+             if not re.search(r'-(cloud|rt)-amd64$', name)]
+    usual = re.search(r'-([0-9]+)\.([0-9]+)\.', kernel_usual())
+    newest = max(known, default=None)
+    if newest is None or newest[0][:2] <= tuple(map(int, usual.groups())):
+        raise Unavailable('the archive of packages has no newer kernel')
+    return newest[1]
 
 
 def command(*words, limit=600):
