@@ -10,6 +10,7 @@
 
 #include "kern/kern_node.h"
 #include "kern/os/kern_os.h"
+#include "kern/os/kern_stack.h"
 #include "kern/os/kern_tls.h"
 #include "kern/tcp/kern_tcp.h"
 #include "m0/lnet.h"
@@ -76,6 +77,11 @@ MODULE_PARM_DESC(device_bytes, "most bytes of memory of a process");
 static ulong device_bytes_total = 4UL << 30;
 module_param(device_bytes_total, ulong, 0444);
 MODULE_PARM_DESC(device_bytes_total, "most bytes of memory of all processes");
+
+enum {
+	/** Bytes of its stack that a thread should not exceed, of 16 KiB. */
+	STACK_MAX = 6144
+};
 
 /* The node of the first namespace, which machines of other modules use. */
 static struct kern_node first;
@@ -273,6 +279,19 @@ static void leak_report(void)
 		pr_err("colibri: %ld allocations were not freed\n", nr);
 }
 
+/* The tests look for the last words. */
+static void stack_report(void)
+{
+	struct kern_stack_most most;
+
+	kern_stack_get(&most);
+	if (most.ksm_bytes != 0)
+		pr_info("colibri: thread %s has used %lu bytes of its stack, the most of all%s\n",
+			most.ksm_name, most.ksm_bytes,
+			most.ksm_bytes > STACK_MAX ? "; STACK: beyond 6144"
+						   : "");
+}
+
 static int __init colibri_start(void)
 {
 	int rc;
@@ -299,6 +318,7 @@ static void __exit colibri_end(void)
 	all_end();
 	kern_leave();
 	leak_report();
+	stack_report();
 }
 
 module_init(colibri_start);

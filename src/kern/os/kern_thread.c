@@ -11,6 +11,7 @@
 #include <linux/slab.h>
 
 #include "base/tls.h"
+#include "kern/os/kern_stack.h"
 #include "kern/os/kern_tls.h"
 
 M0_TLS_STATIC(struct m0_thread *, self);
@@ -62,6 +63,7 @@ static int thread_main(void *arg)
 	struct m0_thread   *thread = handle->knh_thread;
 	int                 rc;
 
+	kern_stack_begin();
 	/* The write-out of a file system may wait for this thread: what it gets
 	 * memory by must not wait for a write-out. It ends with the thread. */
 	(void)memalloc_noio_save();
@@ -72,6 +74,7 @@ static int thread_main(void *arg)
 		thread->t_func(thread->t_arg);
 		kern_leave();
 	}
+	kern_stack_end();
 	kthread_complete_and_exit(&handle->knh_done, 0);
 	return 0;
 }

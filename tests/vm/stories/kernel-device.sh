@@ -120,6 +120,7 @@ while [ $i -lt $((${VM_full:-0} == 1 ? 100 : 10)) ]; do
         >/dev/null 2>&1 &
     client=$!
     usleep $(((VM_seed / i) % 500000))
+    if rmmod colibri 2>/dev/null; then exit 1; fi
     if [ $((i % 2)) = 0 ]; then kill -9 $listener $client; else kill -9 $client $listener; fi
     wait $listener $client || :
 done
@@ -145,4 +146,5 @@ if insmod /own/colibri.ko networks='tcp(10.0.0.1)' device_mode=01000; then exit 
 insmod /own/colibri.ko networks='tcp(10.0.0.1)' device_mode=0
 [ ! -e /dev/colibri ]
 rmmod colibri
-if dmesg | grep -q 'BUG:\|WARNING:\|Call Trace\|not freed'; then exit 1; fi
+dmesg | grep -o 'thread .* of its stack' | sort -k5n | tail -n 1
+if dmesg | grep 'BUG:\|WARNING:\|Call Trace\|not freed\|STACK:'; then exit 1; fi

@@ -20,4 +20,5 @@ for mode in $modes; do
     done
 done
 rmmod colibri
-if dmesg | grep -q 'BUG:\|WARNING:\|Call Trace\|not freed'; then exit 1; fi
+dmesg | grep -o 'thread .* of its stack' | sort -k5n | tail -n 1
+if dmesg | grep 'BUG:\|WARNING:\|Call Trace\|not freed\|STACK:'; then exit 1; fi

@@ -115,4 +115,5 @@ for _ in $(seq 20); do
     insmod /own/colibri.ko networks='tcp(10.0.0.1)'
     rmmod colibri
 done
-if dmesg | grep -q 'BUG:\|WARNING:\|Call Trace\|not freed'; then exit 1; fi
+dmesg | grep -o 'thread .* of its stack' | sort -k5n | tail -n 1
+if dmesg | grep 'BUG:\|WARNING:\|Call Trace\|not freed\|STACK:'; then exit 1; fi

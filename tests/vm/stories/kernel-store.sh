@@ -81,4 +81,5 @@ kill $server
 # Each page was given back.
 [ "$(pins acquired)" -gt 2000 ]
 [ "$(pins acquired)" = "$(pins released)" ]
-if dmesg | grep -q 'BUG:\|WARNING:\|Call Trace\|not freed'; then exit 1; fi
+dmesg | grep -o 'thread .* of its stack' | sort -k5n | tail -n 1
+if dmesg | grep 'BUG:\|WARNING:\|Call Trace\|not freed\|STACK:'; then exit 1; fi
