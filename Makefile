@@ -23,7 +23,7 @@ help:
 	@echo 'make check-vm          what needs a kernel of its own, in virtual machines;'
 	@echo '                       test-rdma: RDMA over soft-RoCE;'
 	@echo '                       test-kernel: the engine, and a node, inside Linux;'
-	@echo '                       test-packages: the package of make deb under systemd'
+	@echo '                       test-packages: the package of make deb under systemd, RPM'
 	@echo 'make test-kernel-debug test-kernel on kernels with KASAN and lockdep, and a newer one'
 	@echo 'make bench [ROWS=re]   measure against the goals; build/bench.json'
 	@echo 'make bench-rdma        RDMA beside perftest, UCX, libfabric, in a virtual machine'
@@ -71,6 +71,9 @@ test-packages:
 	@scripts/test --build-only release installed
 	@scripts/deb $(BUILD) >/dev/null
 	@tests/vm/run --build $(BUILD) packages || [ $$? = 77 ]
+	@scripts/deps package
+	@scripts/rpm build-rpm >/dev/null
+	@tests/abi/rpms build-rpm
 
 test-kernel:
 	@scripts/deps build
@@ -117,4 +120,4 @@ deb: all
 	@scripts/deb $(BUILD)
 
 clean:
-	rm -rf build build-debug build-demo build-asan build-tsan build-fuzz build-mutants build-cov build-debian
+	rm -rf build build-debug build-demo build-asan build-tsan build-fuzz build-mutants build-cov build-debian build-rpm
