@@ -61,6 +61,16 @@ void m0_os__fd_arm(struct m0_os_fd *fd, m0_time_t deadline);
 void m0_os__random(void *ret_bytes, size_t nr);
 void m0_os__yield(void);
 
+/** A strand is about to make a step. The kernel takes its processor back from a thread only
+ * where the thread allows that; steps that follow each other without a sleep may not. */
+#ifdef __KERNEL__
+void m0_os__give_way(void);
+#else
+static inline void m0_os__give_way(void)
+{
+}
+#endif
+
 extern const struct m0_alloc_ops m0_os__alloc_ops;
 /** Gives the calls of this room to base. A program does it before main(). */
 void m0_os__hooks_install(void);

@@ -263,6 +263,7 @@ static void runner_main(struct m0_strand *strand)
 					  __ATOMIC_SEQ_CST);
 		if (word & STOP)
 			break;
+		m0_os__give_way();
 		now = m0_os__now();
 		flows = work_flows(strand, &round, word, now);
 		round.ro_now = now;

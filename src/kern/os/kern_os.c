@@ -55,6 +55,11 @@ void m0_os__yield(void)
 	yield();
 }
 
+void m0_os__give_way(void)
+{
+	cond_resched();
+}
+
 m0_time_t m0_os_spin_ns_default(void)
 {
 	return m0_os_cpus_nr() == 1 ? 0 : SPIN_NS_DEFAULT;
