@@ -24,6 +24,7 @@ in_space() {
 # The wire between two namespaces, with the addresses of both ends. busybox makes no pairs.
 wire() {
     /usr/bin/ip link add v$1 type veth peer name v$2
+    /usr/bin/ip link set v$2 address 02:00:00:00:00:02
     for side in $1 $2; do
         /usr/bin/ip link set v$side netns $(cat /tmp/$side)
     done
@@ -71,6 +72,11 @@ busy() {
 
 moved() {
     in_space a sed -n 's/^ *va: *\([0-9]*\).*/\1/p' /proc/self/net/dev
+}
+
+# connected: b has an open connection of port 988.
+connected() {
+    in_space b grep -q '^ *[0-9]*: 0200010A:03DC [0-9A-F]*:[0-9A-F]* 01 ' /proc/self/net/tcp
 }
 
 ip addr add 10.0.0.9/32 dev lo
@@ -127,13 +133,29 @@ in_space a colibri ping --attach=/dev/colibri 10.1.0.1@tcp
 in_space a colibri lst end_session || :
 kill $holder
 
-# Another one, and the module is unloaded while two have nodes under load.
+# Another one. The wire loses the end of connections: it is sent again, long before the other
+# side would notice by its keepalives.
 space b
 in_space a /usr/bin/ip link del va 2>/dev/null || :
 wire a b
 node b 'tcp(vb)'
 node a 'tcp(va)'
 in_space a colibri ping --attach=/dev/colibri 10.1.0.2@tcp
+connected
+# Nothing waits for the other side's address.
+in_space a /usr/bin/ip neigh replace 10.1.0.2 lladdr 02:00:00:00:00:02 dev va nud permanent
+in_space b ip link set vb down
+node a ''
+in_space b ip link set vb up
+before=$(uptime_s)
+while connected; do
+    [ $(($(uptime_s) - before)) -lt 15 ]
+    sleep 0.2
+done
+node a 'tcp(va)'
+in_space a colibri ping --attach=/dev/colibri 10.1.0.2@tcp
+
+# The module is unloaded while two have nodes under load.
 load 1000000
 busy
 before=$(uptime_s)
