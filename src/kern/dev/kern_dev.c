@@ -10,6 +10,7 @@
 #include <linux/vmalloc.h>
 
 #include "kern/dev/kern_dev.h"
+#include "kern/dev/kern_version.h"
 #include "kern/os/kern_tls.h"
 
 enum {
@@ -184,7 +185,7 @@ static int dev_mmap(struct file *file, struct vm_area_struct *vma)
 	if (area == NULL || vma->vm_pgoff != 0 ||
 	    (vma->vm_flags & VM_SHARED) == 0)
 		return -EINVAL;
-	vma->vm_flags |= VM_DONTCOPY | VM_DONTDUMP;
+	kern_vm_flags_add(vma, VM_DONTCOPY | VM_DONTDUMP);
 	return remap_vmalloc_range(vma, area, 0);
 }
 
@@ -204,8 +205,8 @@ static const struct file_operations dev_ops = {
 
 /* ------------------------------------------------------------------ life -- */
 
-static char *dev_node(struct device *dev, umode_t *mode, kuid_t *uid,
-		      kgid_t *gid)
+static char *dev_node(KERN_DEVNODE_CONST struct device *dev, umode_t *mode,
+		      kuid_t *uid, kgid_t *gid)
 {
 	const struct kern_device_cfg *cfg = &the_device.knv_cfg;
 
@@ -237,7 +238,7 @@ static int file_make(struct kern_device *device)
 
 	if (rc != 0)
 		return rc;
-	device->knv_class = class_create(THIS_MODULE, "colibri");
+	device->knv_class = kern_class_create("colibri");
 	if (IS_ERR(device->knv_class)) {
 		unregister_chrdev_region(device->knv_number, 1);
 		return (int)PTR_ERR(device->knv_class);
