@@ -78,7 +78,7 @@ test-packages:
 test-kernel:
 	@scripts/deps build
 	@scripts/test --build-only release
-	@tests/vm/run --build $(BUILD) kernel kernel-node kernel-net kernel-device kernel-namespaces kernel-device-suite kernel-store || [ $$? = 77 ]
+	@tests/vm/run --build $(BUILD) kernel kernel-node kernel-beside kernel-net kernel-device kernel-namespaces kernel-device-suite kernel-store || [ $$? = 77 ]
 
 # Every story on a kernel with checks, which is built first; then some on a newer kernel.
 # Hours on a slow machine: for the night.
