@@ -3,7 +3,6 @@
  * Copies that the server asks for: the bytes of a message lie in another process of the same
  * server, and this one owns the target. The event of the message comes behind COPY in the
  * queue, so the application has its buffer back only after the copy.
- * And copies to and from memory that the server has in place of memory that it cannot have.
  */
 #include "front/pump_internal.h"
 
@@ -12,18 +11,6 @@ enum {
 	 * has more. */
 	COPY_BYTES_MAX = 1 << 20
 };
-
-void m0_pump__shadow_copy(struct m0_pump *pump, uint32_t md, uint64_t offset,
-			  uint64_t bytes, bool out)
-{
-	uint64_t nr =
-		m0_front__shadow_copy(pump->pmp_lnet, md, offset, bytes, out);
-	uint64_t *sum =
-		&pump->pmp_side->shs_words->shw_down_put.shl_shadow_bytes;
-
-	if (nr > 0)
-		(void)__atomic_fetch_add(sum, nr, __ATOMIC_RELAXED);
-}
 
 bool m0_pump__copy_waits(const struct m0_pump          *pump,
 			 const struct m0_shared_report *rep)

@@ -226,9 +226,6 @@ void m0_pump__region_result(struct m0_pump *pump, uint32_t nr, bool is_add,
 
 /* -- pump_copy.c ----------------------------------------------------------- */
 
-/** m0_front__shadow_copy(), counted in the area. */
-void m0_pump__shadow_copy(struct m0_pump *pump, uint32_t md, uint64_t offset,
-			  uint64_t bytes, bool out);
 /** Is the report a copy that waits for the next turn? */
 bool m0_pump__copy_waits(const struct m0_pump          *pump,
 			 const struct m0_shared_report *rep);
@@ -292,6 +289,21 @@ m0_time_t m0_pump__nids_ask(struct m0_pump *pump, m0_time_t now);
 /** Checks an answer of the server that was copied. @retval -EPROTO */
 int m0_pump__answer_check(struct m0_pump *pump, uint32_t verb,
 			  const struct m0_ring_control *answer);
+
+/** m0_front__shadow_copy(), counted in the area. */
+static inline void m0_pump__shadow_copy(struct m0_pump *pump, uint32_t md,
+					uint64_t offset, uint64_t bytes,
+					bool out)
+{
+	uint64_t nr =
+		m0_front__shadow_copy(pump->pmp_lnet, md, offset, bytes, out);
+
+	if (nr > 0)
+		(void)__atomic_fetch_add(
+			&pump->pmp_side->shs_words->shw_down_put
+				 .shl_shadow_bytes,
+			nr, __ATOMIC_RELAXED);
+}
 
 static inline bool m0_pump__is_open(const struct m0_pump *pump)
 {

@@ -326,6 +326,7 @@ class Attach(attached.Case):
                               ('--attach-rule', 'tms=-1'),
                               ('--attach-rule', 'user=nobody-has-this-name'),
                               ('--attach-rule', 'user=0:group=0'),
+                              ('--attach-rule', 'copies=maybe'),
                               ('--attach-rule', 'portals=' + '1' * 600)):
             self.assert_refused(cli.run('node', '--attach=/tmp/x', option,
                                         value), 2, option)
