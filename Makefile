@@ -23,7 +23,8 @@ help:
 	@echo 'make check-vm          what needs a kernel of its own, in virtual machines;'
 	@echo '                       test-rdma: RDMA over soft-RoCE;'
 	@echo '                       test-kernel: the engine, and a node, inside Linux;'
-	@echo '                       test-packages: the package of make deb under systemd, RPM'
+	@echo '                       test-packages: the package of make deb under systemd, RPM,'
+	@echo '                       and a container'
 	@echo 'make test-kernel-debug test-kernel on kernels with KASAN and lockdep, and a newer one'
 	@echo 'make bench [ROWS=re]   measure against the goals; build/bench.json'
 	@echo 'make bench-rdma        RDMA beside perftest, UCX, libfabric, in a virtual machine'
@@ -74,6 +75,8 @@ test-packages:
 	@scripts/deps package
 	@scripts/rpm build-rpm >/dev/null
 	@tests/abi/rpms build-rpm
+	@deb=$$(scripts/deb $(BUILD)); COLIBRI=$(BUILD)/tools/colibri \
+		tests/abi/container "$$deb" $(BUILD)/container || [ $$? = 77 ]
 
 test-kernel:
 	@scripts/deps build
