@@ -67,8 +67,10 @@ static int routes_part(struct m0_lnet                  *lnet,
 		       struct m0_lnet_route_info *ret, unsigned max)
 {
 	struct m0_front_control *fcl;
-	int rc = route_take(lnet, M0_RING_ROUTE_GET, after, &fcl);
+	int                      rc;
 
+	M0_PRE(max <= M0_RING_ROUTES_MAX);
+	rc = route_take(lnet, M0_RING_ROUTE_GET, after, &fcl);
 	if (rc != 0)
 		return rc;
 	fcl->fcl_record->rqc_route.rrt_max = max;
@@ -96,6 +98,7 @@ static int routes_all(struct m0_lnet *lnet, struct m0_lnet_route_info *ret,
 		if (rc > 0)
 			after = ret[nr - 1].lri_attr;
 	} while (rc == (int)part && nr < max);
+	M0_POST(nr <= max);
 	return (int)nr;
 }
 
