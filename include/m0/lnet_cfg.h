@@ -252,7 +252,7 @@ struct m0_lnet_cfg {
 	 * opened are copied once, without a system call: such nodes can read all
 	 * memory of this kind, and a child process shares it. In an attached process
 	 * (lc_attach): processes of the same daemon with this set copy large payloads
-	 * from each other's memory. false.
+	 * from each other's memory, and send messages to each other without it. false.
 	 */
 	bool lc_same_host;
 	/**

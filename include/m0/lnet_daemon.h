@@ -114,6 +114,10 @@ struct m0_lnet_attached {
 	/** Bytes that it has copied to and from shadows of memory that the daemon could not
 	 * map, as it says itself. */
 	uint64_t lax_shadow_bytes;
+	/** Messages that it has sent to, and taken from other processes of the daemon without
+	 * it (lc_same_host), as the process says. */
+	uint64_t lax_direct_sent_nr;
+	uint64_t lax_direct_taken_nr;
 };
 
 enum {

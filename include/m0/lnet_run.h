@@ -28,6 +28,13 @@ struct m0_lnet_runner {
 	 * of m0/lnet.h.
 	 */
 	bool (*ru_is_behind)(struct m0_lnet_runner *runner);
+	/**
+	 * Is an MD for these match bits on its way, for which the runner has asked? As
+	 * ru_is_behind, without which it is not called; the node asks again after the next
+	 * ru_run, so the runner bounds the time. NULL: no.
+	 */
+	bool (*ru_is_held)(struct m0_lnet_runner *runner, uint32_t portal,
+			   uint64_t match_bits);
 	/** For the library. */
 	struct m0_list_link ru_link;
 	struct m0_list_link ru_woken_link;

@@ -37,6 +37,9 @@ struct m0_attach {
 	/** Processes of the daemon copy from each other's memory, this one, too. Set by the
 	 * owner before it gives regions, and under att_lock after m0_attach_swap(). */
 	bool att_copies;
+	/** Connections with other processes of the daemon; a wait ends by them, too. NULL:
+	 * there can be none. Kept by m0_attach_swap(). */
+	struct m0_attach_near *att_near;
 	/** Tells that a process that has this number is this one. */
 	uint64_t att_cookie[2];
 	/** Guards requests on the socket. */

@@ -261,6 +261,11 @@ static void info_fill(struct m0_attach__proc *proc, struct m0_attach_info *ret)
 		.ain_shadow_bytes =
 			__atomic_load_n(&words->shw_down_put.shl_shadow_bytes,
 					__ATOMIC_RELAXED),
+		.ain_direct_sent_nr = __atomic_load_n(
+			&words->shw_client_holds.shl_sent_nr, __ATOMIC_RELAXED),
+		.ain_direct_taken_nr =
+			__atomic_load_n(&words->shw_client_holds.shl_taken_nr,
+					__ATOMIC_RELAXED),
 		.ain_is_ending =
 			__atomic_load_n(&srv->srv_ends, __ATOMIC_RELAXED),
 	};

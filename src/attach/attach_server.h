@@ -103,6 +103,10 @@ struct m0_attach_info {
 	uint64_t ain_daemon_bytes;
 	uint64_t ain_fell_back_nr;
 	uint64_t ain_shadow_bytes;
+	/** Messages that it has sent to, and taken from other processes without the daemon,
+	 * as it says. */
+	uint64_t ain_direct_sent_nr;
+	uint64_t ain_direct_taken_nr;
 	bool     ain_is_ending;
 };
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "attach/attach.h"
+#include "attach/direct.h"
 #include "front/apart.h"
 #include "front/pump.h"
 #include "m0/lnet_cfg.h"
@@ -28,8 +29,9 @@ struct attached {
 	char             atd_path[sizeof((struct m0_lnet_cfg *)0)->lc_attach];
 	struct m0_attach atd_next;
 	m0_time_t        atd_next_until;
-	/** The process wants to copy, and others to copy from it. */
-	bool atd_copies;
+	/** The process wants to copy, and others to copy from it; and so of messages. */
+	bool                  atd_copies;
+	struct m0_attach_near atd_near;
 };
 
 static m0_time_t answer_until(void)
@@ -59,6 +61,77 @@ static int copy(void *arg, const struct m0_shared_copy *body, void *const *to)
 
 	return m0_attach_copy(&atd->atd_att, body, to);
 }
+
+/* ------------------------------------------------------------ neighbours -- */
+
+/* As for copies, since the daemon names the neighbours. */
+static uint64_t near_name(void *arg)
+{
+	struct attached *atd = arg;
+
+	return atd->atd_att.att_copies ? m0_attach_near_name(&atd->atd_near)
+				       : 0;
+}
+
+static struct m0_pump_conn *near_dial(void *arg, uint64_t name,
+				      const struct m0_pump_hello *hello)
+{
+	struct attached     *atd = arg;
+	struct m0_pump_conn *conn;
+
+	if (!atd->atd_att.att_copies)
+		return NULL;
+	conn = m0_attach_near_dial(&atd->atd_near, name, hello);
+	/* Another thread may wait, without the new descriptor. */
+	if (conn != NULL)
+		m0_attach_rouse(&atd->atd_att);
+	return conn;
+}
+
+static struct m0_pump_conn *near_accept(void *arg, struct m0_pump_hello *ret)
+{
+	struct attached *atd = arg;
+
+	return m0_attach_near_accept(&atd->atd_near, ret);
+}
+
+static int near_welcome(void *arg, struct m0_pump_conn *conn)
+{
+	struct attached *atd = arg;
+
+	return m0_attach_near_welcome(&atd->atd_near, conn);
+}
+
+static void near_look(void *arg)
+{
+	struct attached *atd = arg;
+
+	m0_attach_near_look(&atd->atd_near);
+}
+
+static void near_ring(void *arg, struct m0_pump_conn *conn)
+{
+	struct attached *atd = arg;
+
+	m0_attach_near_ring(&atd->atd_near, conn);
+}
+
+static void near_close(void *arg, struct m0_pump_conn *conn, bool reset)
+{
+	struct attached *atd = arg;
+
+	m0_attach_near_close(&atd->atd_near, conn, reset);
+}
+
+static const struct m0_pump_near_ops near_ops = {
+	.pne_name = near_name,
+	.pne_dial = near_dial,
+	.pne_accept = near_accept,
+	.pne_welcome = near_welcome,
+	.pne_look = near_look,
+	.pne_ring = near_ring,
+	.pne_close = near_close,
+};
 
 static void rouse(void *arg)
 {
@@ -90,8 +163,13 @@ static int epoll_add(struct attached *atd, size_t nr)
 
 static int epoll_make(struct attached *atd)
 {
+	int rc;
+
 	atd->atd_epoll = epoll_create1(EPOLL_CLOEXEC);
-	return atd->atd_epoll < 0 ? -errno : epoll_add(atd, 4);
+	rc = atd->atd_epoll < 0 ? -errno : epoll_add(atd, 4);
+	if (rc == 0)
+		m0_attach_near_epoll_set(&atd->atd_near, atd->atd_epoll);
+	return rc;
 }
 
 static int fd_get(void *arg)
@@ -159,6 +237,7 @@ static void next_drop(struct attached *atd)
 static void attached_free(struct attached *atd)
 {
 	next_drop(atd);
+	m0_attach_near_fini(&atd->atd_near);
 	m0_attach__close(&atd->atd_epoll);
 	m0_attach__close(&atd->atd_timer);
 	m0_attach_close(&atd->atd_att);
@@ -237,6 +316,8 @@ static void closed(void *arg)
 	.puh_again = again, .puh_swap = swap, .puh_closed = closed
 
 static const struct m0_pump_host daemon_host = { PUMP_HOST };
+static const struct m0_pump_host direct_host = { PUMP_HOST,
+						 .puh_near = &near_ops };
 /* The kernel takes any memory of the process. */
 static const struct m0_pump_host device_host = { PUMP_HOST,
 						 .puh_takes_any = true };
@@ -245,7 +326,16 @@ static void copies_begin(struct attached *atd, const struct m0_lnet_cfg *cfg)
 {
 	atd->atd_copies = cfg->lc_same_host && !atd->atd_att.att_is_device;
 	m0_os_random(atd->atd_att.att_cookie, sizeof atd->atd_att.att_cookie);
+	if (atd->atd_copies)
+		atd->atd_att.att_near = &atd->atd_near;
 	copies_look(atd);
+}
+
+static const struct m0_pump_host *host_of(const struct attached *atd)
+{
+	if (atd->atd_att.att_is_device)
+		return &device_host;
+	return atd->atd_copies ? &direct_host : &daemon_host;
 }
 
 /* Makes the front of an attachment, which closes that with it. */
@@ -254,9 +344,8 @@ static int front_open(struct m0_lnet **ret, const struct m0_lnet_cfg *cfg,
 {
 	int rc;
 
-	rc = m0_pump_open(
-		ret, cfg, &atd->atd_att.att_side, NULL, 0,
-		atd->atd_att.att_is_device ? &device_host : &daemon_host, atd);
+	rc = m0_pump_open(ret, cfg, &atd->atd_att.att_side, NULL, 0,
+			  host_of(atd), atd);
 	if (rc != 0) {
 		attached_free(atd);
 		return rc;
@@ -278,6 +367,7 @@ static int open_attached(struct m0_lnet **ret, const struct m0_lnet_cfg *cfg,
 	if (atd != NULL) {
 		atd->atd_epoll = -1;
 		atd->atd_timer = -1;
+		m0_attach_near_init(&atd->atd_near);
 		(void)snprintf(atd->atd_path, sizeof atd->atd_path, "%s", path);
 		rc = m0_attach_open(&atd->atd_att, *path == 0 ? NULL : path,
 				    NULL, answer_until(), text);
@@ -291,6 +381,7 @@ static int open_attached(struct m0_lnet **ret, const struct m0_lnet_cfg *cfg,
 					       "the daemon does not serve: %s",
 					       m0_errname(rc));
 		} else {
+			m0_attach_near_fini(&atd->atd_near);
 			m0_free(atd);
 		}
 	}

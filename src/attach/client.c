@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "attach/attach.h"
+#include "attach/direct.h"
 
 /* ------------------------------------------------------------------ host -- */
 
@@ -87,11 +88,17 @@ void m0_attach_calm(struct m0_attach *att)
 static int bell_wait(void *host, m0_time_t deadline)
 {
 	struct m0_attach *att = host;
-	struct pollfd     fds[3] = { { att->att_bell, POLLIN, 0 },
-				     { att->att_sock, POLLRDHUP, 0 },
-				     { att->att_rouse, POLLIN, 0 } };
-	int               nr = poll_until(fds, 3, deadline);
+	struct pollfd     fds[3 + M0_ATTACH_NEAR_FDS_MAX] = {
+		    { att->att_bell, POLLIN, 0 },
+		    { att->att_sock, POLLRDHUP, 0 },
+		    { att->att_rouse, POLLIN, 0 }
+	};
+	unsigned fds_nr = 3;
+	int      nr;
 
+	if (att->att_near != NULL)
+		fds_nr += m0_attach_near_fds(att->att_near, fds + fds_nr);
+	nr = poll_until(fds, fds_nr, deadline);
 	if (nr > 0 && fds[0].revents != 0)
 		m0_attach_bell_take(att);
 	if (nr > 0 && fds[2].revents != 0)

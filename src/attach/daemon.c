@@ -280,6 +280,8 @@ unsigned m0_lnet_daemon_procs_get(struct m0_lnet_daemon   *daemon,
 			.lax_daemon_bytes = info[i].ain_daemon_bytes,
 			.lax_fell_back_nr = info[i].ain_fell_back_nr,
 			.lax_shadow_bytes = info[i].ain_shadow_bytes,
+			.lax_direct_sent_nr = info[i].ain_direct_sent_nr,
+			.lax_direct_taken_nr = info[i].ain_direct_taken_nr,
 		};
 	m0_free(info);
 	return nr;

@@ -616,6 +616,8 @@ bool m0_front__runners_run(struct m0_lnet *lnet, m0_time_t now);
 void m0_front__runners_wake(struct m0_lnet *lnet);
 /** Has a runner something to post? Those that have are run in this pass. The strand. */
 bool m0_front__is_behind(struct m0_lnet *lnet);
+/** Does a runner have an MD for these match bits on its way? */
+bool m0_front__is_held(struct m0_lnet *lnet, uint32_t portal, uint64_t bits);
 
 /** Bytes of fro_ring. */
 static inline size_t m0_front__ring_bytes(const struct m0_lnet *lnet)

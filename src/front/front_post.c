@@ -155,9 +155,15 @@ static bool host_is_behind(void *host)
 	return m0_front__is_behind(host);
 }
 
+static bool host_is_held(void *host, uint32_t portal, uint64_t bits)
+{
+	return m0_front__is_held(host, portal, bits);
+}
+
 const struct m0_node_host m0_front__host = {
 	.nho_grow = host_grow,
 	.nho_call = host_call,
 	.nho_full = host_full,
 	.nho_is_behind = host_is_behind,
+	.nho_is_held = host_is_held,
 };

@@ -26,8 +26,13 @@ static bool server_is_gone(const struct m0_pump *pump)
 static bool up(struct m0_pump *pump)
 {
 	bool gone = m0_pump__is_open(pump) && server_is_gone(pump);
-	bool any = m0_pump__is_open(pump) && m0_pump__up(pump);
+	bool any = false;
 
+	if (m0_pump__is_open(pump)) {
+		m0_pump__direct_before(pump);
+		any = m0_pump__up(pump);
+		any |= m0_pump__direct_after(pump);
+	}
 	if (gone && m0_pump__is_open(pump) &&
 	    m0_shared_ready(pump->pmp_side, NULL) <= 0)
 		m0_pump__end(pump);
@@ -66,6 +71,7 @@ static m0_time_t passes(struct m0_pump *pump, m0_time_t now)
 		m0_mutex_unlock(&pump->pmp_lock);
 		return M0_TIME_IMMEDIATELY;
 	}
+	m0_pump__direct_look(pump, now);
 	for (i = 0; any && i < PASSES_MAX; ++i) {
 		any = up(pump);
 		/* In each pass: the server drops messages beyond those that it
@@ -83,6 +89,7 @@ static m0_time_t passes(struct m0_pump *pump, m0_time_t now)
 		any |= m0_pump__down(pump);
 	}
 	close_look(pump);
+	next = min64u(next, m0_pump__direct_next(pump));
 	m0_mutex_unlock(&pump->pmp_lock);
 	if (!any && !pump->pmp_is_notified)
 		next = min64u(next, m0_pump__again(pump, now));
@@ -98,6 +105,7 @@ static void pump_post(struct m0_pump *pump)
 	if (m0_pump__is_open(pump)) {
 		(void)m0_pump__down(pump);
 		is_left = !m0_ring_is_empty(&pump->pmp_down) ||
+			  m0_pump__direct_posted(pump) ||
 			  !m0_pump__is_open(pump);
 	}
 	m0_mutex_unlock(&pump->pmp_lock);
@@ -113,7 +121,8 @@ static bool has_work(const struct m0_pump *pump)
 	if (!m0_pump__is_open(pump))
 		return pump->pmp_has_ends;
 	return server_is_gone(pump) ||
-	       m0_shared_ready(pump->pmp_side, NULL) != 0;
+	       m0_shared_ready(pump->pmp_side, NULL) != 0 ||
+	       m0_pump__direct_has_work(pump);
 }
 
 static bool pump_is_ready(struct m0_pump *pump)
@@ -136,6 +145,10 @@ static bool sleep_begin(struct m0_pump *pump)
 	if (pump->pmp_waits_room)
 		bits |= M0_SHARED_ROOM;
 	ok = m0_shared_sleep_begin(pump->pmp_side, bits);
+	if (ok && !m0_pump__direct_sleep(pump)) {
+		m0_shared_sleep_end(pump->pmp_side);
+		ok = false;
+	}
 	m0_mutex_unlock(&pump->pmp_lock);
 	return ok;
 }
@@ -144,6 +157,7 @@ static void sleep_end(struct m0_pump *pump)
 {
 	m0_mutex_lock(&pump->pmp_lock);
 	m0_shared_sleep_end(pump->pmp_side);
+	m0_pump__direct_wake(pump);
 	m0_mutex_unlock(&pump->pmp_lock);
 }
 
@@ -310,6 +324,7 @@ int m0_pump_nids_get(struct m0_lnet *lnet)
 
 static void pump_free(struct m0_pump *pump)
 {
+	m0_pump__direct_free(pump);
 	m0_free(pump->pmp_tables);
 	m0_mutex_fini(&pump->pmp_lock);
 	m0_free(pump);
@@ -446,7 +461,8 @@ static int front_init(struct m0_pump *pump, const struct m0_lnet_nid *nids,
 	m0_ring_in_init(&pump->pmp_down, &lnet->fro_ring->rng_down);
 	m0_ring_out_init(&pump->pmp_up, &lnet->fro_ring->rng_up);
 	bounds_set(pump);
-	return tables_make(pump);
+	rc = tables_make(pump);
+	return rc == 0 ? m0_pump__direct_make(pump) : rc;
 }
 
 static void pump_undo(struct m0_pump *pump)

@@ -14,6 +14,7 @@
 #define M0_SRC_FRONT_PUMP_H
 
 #include "m0/lnet_run.h"
+#include "front/pump_near.h"
 #include "ring/shared_entry.h"
 
 /** Functions that the pump needs besides struct m0_shared_host, whose shh_wait() also
@@ -38,6 +39,8 @@ struct m0_pump_host {
 	 */
 	int (*puh_copy)(void *arg, const struct m0_shared_copy *copy,
 			void *const *to);
+	/** Connections with neighbours; NULL: there are none. */
+	const struct m0_pump_near_ops *puh_near;
 	/** Makes the present or the next shh_wait() of this process end; NULL: the
 	 * front has one thread. Any thread. */
 	void (*puh_rouse)(void *arg);

@@ -51,6 +51,8 @@ void m0_pump__end(struct m0_pump *pump)
 	for (i = 0; i < pump->pmp_others_max && pump->pmp_others_nr > 0; ++i)
 		if (pump->pmp_others[i].pot_opcode != 0)
 			m0_pump__other_end(pump, i, -ESHUTDOWN);
+	if (pump->pmp_hooks != NULL)
+		pump->pmp_hooks->phk_end(pump);
 	if (pump->pmp_host->puh_ended != NULL)
 		pump->pmp_host->puh_ended(pump->pmp_arg, &pump->pmp_why);
 	m0_front__runners_wake(lnet);

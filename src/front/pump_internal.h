@@ -28,6 +28,17 @@ struct m0_pump_md {
 	uint32_t pmd_eq;
 	/** As the attachment ends: operations that have an event to come. */
 	uint32_t pmd_ops_nr;
+	/** The queue that neighbours can send to, plus 1; 0: another ME. The server has the MD,
+	 * unless it is held. */
+	uint8_t pmd_queue;
+	bool    pmd_is_held;
+	/** Held: bytes that messages have used, and messages that it takes; the next one of
+	 * the queue plus 1. What the server has begins behind the bytes. */
+	int32_t  pmd_left;
+	uint64_t pmd_used;
+	uint32_t pmd_next;
+	/** Its operation is in a pipe, or waits for one: the number plus 1. */
+	uint32_t pmd_op;
 };
 
 struct m0_pump_op {
@@ -41,6 +52,12 @@ struct m0_pump_op {
 	bool pop_is_answered;
 	bool pop_had_send;
 	bool pop_had_answer;
+	/** Its neighbour plus 1, and enum m0_pump_way. */
+	uint8_t pop_out;
+	uint8_t pop_way;
+	/** The next one of a chain plus 1; where it ends in the pipe. */
+	uint32_t pop_next;
+	uint64_t pop_end;
 };
 
 struct m0_pump_eq {
@@ -141,6 +158,21 @@ struct m0_pump_nids {
 	uint32_t pnq_version;
 };
 
+struct m0_pump;
+
+/** Calls of the lower files of the pump to those about neighbours. */
+struct m0_pump_hooks {
+	/** The attachment has ended. */
+	void (*phk_end)(struct m0_pump *pump);
+	/** The server has an MD of a queue, or an operation for a neighbour, no more. */
+	void (*phk_md_left)(struct m0_pump *pump, uint32_t nr);
+	void (*phk_op_left)(struct m0_pump *pump, struct m0_pump_op *op);
+	/** An ME ends. @retval -EAGAIN */
+	int (*phk_me_end)(struct m0_pump *pump, uint32_t me, uint32_t gen);
+	/** The answer to TM_FIND. */
+	void (*phk_found)(struct m0_pump *pump, int status, uint64_t name);
+};
+
 struct m0_pump {
 	struct m0_lnet            *pmp_lnet;
 	struct m0_shared_side     *pmp_side;
@@ -189,7 +221,12 @@ struct m0_pump {
 	struct m0_list pmp_tms;
 	uint32_t       pmp_tm_nr;
 	/** By portal: it is lazy. */
-	bool                *pmp_lazy;
+	bool *pmp_lazy;
+	/** Messages between neighbours; NULL: there are none. */
+	struct m0_pump_direct      *pmp_direct;
+	const struct m0_pump_hooks *pmp_hooks;
+	/** The value in the answer that is being taken. */
+	uint64_t             pmp_value;
 	struct m0_pump_again pmp_again;
 	struct m0_pump_nids  pmp_nids;
 	struct m0_pump_copy  pmp_copy;
@@ -198,6 +235,25 @@ struct m0_pump {
 	struct m0_shared_request pmp_req;
 	struct m0_ring_control   pmp_answer;
 };
+
+/* -- pump_request.c -------------------------------------------------------- */
+
+/** Sets the tag of pmp_req; puts it. @retval -EAGAIN  there is no room. */
+void m0_pump__req_set(struct m0_pump *pump, enum m0_shared_opcode opcode,
+		      uint32_t nr, uint32_t gen);
+int  m0_pump__request_send(struct m0_pump *pump);
+/** May one be put that has an answer soon? Puts it. @retval -EAGAIN */
+bool m0_pump__other_may(struct m0_pump *pump);
+int  m0_pump__other_send(struct m0_pump *pump);
+/** The MD of pmp_req. @retval -EAGAIN */
+int m0_pump__md_fill(struct m0_pump *pump, uint32_t nr, uint32_t gen);
+/** Puts an operation. @retval -EAGAIN */
+int m0_pump__move_send(struct m0_pump *pump, uint32_t opcode, uint32_t nr,
+		       uint32_t gen);
+/** The server has the MD of pmp_req. */
+void m0_pump__md_begin(struct m0_pump *pump);
+/** The server accepts no bytes behind those that a NID has. */
+void m0_pump__nid_tidy(struct m0_lnet_nid *nid);
 
 /* -- pump_down.c ----------------------------------------------------------- */
 
@@ -210,6 +266,47 @@ void m0_pump__region_do(struct m0_pump *pump, bool is_add, uint32_t nr,
 /** fao_tm_do, and the answer. */
 void m0_pump__tm_do(struct m0_pump *pump, struct m0_front_tm *tm);
 void m0_pump__tm_end(struct m0_pump *pump, bool is_claim, int status);
+
+/* -- pump_direct.c, pump_hold.c, pump_send.c ------------------------------- */
+
+/** Messages between neighbours, if the host has connections. @retval -ENOMEM */
+int  m0_pump__direct_make(struct m0_pump *pump);
+void m0_pump__direct_free(struct m0_pump *pump);
+/** Looks at the connections now and then. */
+void m0_pump__direct_look(struct m0_pump *pump, m0_time_t now);
+/** Before the server's events are taken, and after that. @return true if any */
+void m0_pump__direct_before(struct m0_pump *pump);
+bool m0_pump__direct_after(struct m0_pump *pump);
+/** When to look again, at the latest. */
+m0_time_t m0_pump__direct_next(const struct m0_pump *pump);
+/** Shows what was put. */
+void m0_pump__direct_flush(struct m0_pump *pump);
+/** Was anything posted to the front by a thread that does not step? Once. */
+bool m0_pump__direct_posted(struct m0_pump *pump);
+bool m0_pump__direct_has_work(const struct m0_pump *pump);
+/** Neighbours are to ring. @return false: there is something to take. */
+bool m0_pump__direct_sleep(struct m0_pump *pump);
+void m0_pump__direct_wake(struct m0_pump *pump);
+/** An ME was put, or is to end. @retval -EAGAIN */
+void m0_pump__queue_begin(struct m0_pump *pump, uint32_t me, uint32_t gen);
+int  m0_pump__queue_end(struct m0_pump *pump, uint32_t me, uint32_t gen);
+/** Keeps an MD of a queue. @return false: the server is to get it. */
+bool m0_pump__hold(struct m0_pump *pump, uint32_t nr, uint32_t gen);
+/** The server has an MD of a queue, or has it no more. */
+void m0_pump__there(struct m0_pump *pump, uint32_t nr);
+void m0_pump__left(struct m0_pump *pump, uint32_t nr);
+/** Ends an MD that is held. @retval -EAGAIN */
+int m0_pump__held_end(struct m0_pump *pump, uint32_t nr);
+/** Takes a PUT. @return false: the server is to get it; then its neighbour is given. */
+bool m0_pump__send_takes(struct m0_pump *pump, uint32_t nr, uint32_t gen,
+			 uint8_t *ret_out);
+/** The server has an operation for a neighbour, or has it no more. */
+void m0_pump__send_there(struct m0_pump *pump, uint32_t nr, uint8_t out);
+void m0_pump__send_left(struct m0_pump *pump, struct m0_pump_op *op);
+/** The application gives up the MD of an operation. @retval -EAGAIN */
+int m0_pump__send_cancel(struct m0_pump *pump, uint32_t md);
+/** The answer to TM_FIND. */
+void m0_pump__found(struct m0_pump *pump, int status, uint64_t name);
 
 /* -- pump_region.c --------------------------------------------------------- */
 
@@ -250,6 +347,10 @@ void m0_pump__md_end(struct m0_pump *pump, uint32_t nr);
 void m0_pump__extra_put(struct m0_pump *pump, bool is_extra);
 /** The request is answered. */
 void m0_pump__other_end(struct m0_pump *pump, unsigned i, int status);
+
+/** A record for a message; NULL: the application has them all. */
+struct m0_ring_incoming *m0_pump__incoming_get(struct m0_pump *pump,
+					       uint32_t       *nr);
 
 /* -- pump_up.c ------------------------------------------------------------- */
 

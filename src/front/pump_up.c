@@ -17,13 +17,25 @@ static struct m0_pump_op *op_find(struct m0_pump                *pump,
 	if (rep->shp_nr >= pump->pmp_lnet->fro_ops.fss_max)
 		return NULL;
 	op = &pump->pmp_ops[rep->shp_nr];
-	return op->pop_gen != 0 && op->pop_gen == rep->shp_gen ? op : NULL;
+	return op->pop_gen != 0 && op->pop_gen == rep->shp_gen &&
+			       op->pop_way == 0
+		       ? op
+		       : NULL;
 }
 
 static bool md_is_live(const struct m0_pump *pump, uint32_t nr, uint32_t gen)
 {
 	return nr < pump->pmp_lnet->fro_mds.fss_max && gen != 0 &&
-	       pump->pmp_mds[nr].pmd_gen == gen;
+	       pump->pmp_mds[nr].pmd_gen == gen &&
+	       !pump->pmp_mds[nr].pmd_is_held && pump->pmp_mds[nr].pmd_op == 0;
+}
+
+/* The operation is done. */
+static void op_done(struct m0_pump *pump, struct m0_pump_op *op)
+{
+	op->pop_gen = 0;
+	if (M0_UNLIKELY(op->pop_out != 0))
+		pump->pmp_hooks->phk_op_left(pump, op);
 }
 
 /* May the operation have this event? */
@@ -78,7 +90,7 @@ static int op_event_do(struct m0_pump *pump, const struct m0_shared_report *rep)
 	op->pop_had_answer |= second;
 	if (rep->shp_is_last) {
 		free_nr = op->pop_claims_nr;
-		op->pop_gen = 0;
+		op_done(pump, op);
 	} else {
 		--op->pop_claims_nr;
 	}
@@ -97,58 +109,12 @@ static int done_do(struct m0_pump *pump, const struct m0_shared_report *rep)
 	if (op == NULL)
 		return m0_pump__broken(pump, "op", rep->shp_nr,
 				       "an operation that is not done");
-	op->pop_gen = 0;
+	op_done(pump, op);
 	m0_pump__post(pump, M0_RING_DONE, rep->shp_nr, 0, false);
 	return op->pop_claims_nr;
 }
 
 /* -------------------------------------------------------- incoming messages -- */
-
-/* Makes a chunk of records, and a list of them. */
-static bool incomings_make(struct m0_pump *pump)
-{
-	struct m0_lnet *lnet = pump->pmp_lnet;
-	uint32_t        first = lnet->fro_embed.emb_incoming_chunks_nr *
-			 M0_RING_CHUNK_NR;
-	uint32_t i;
-
-	M0_PRE(pump->pmp_free == 0);
-	if (!m0_front__incomings_grow(lnet))
-		return false;
-	for (i = M0_RING_CHUNK_NR; i > 0; --i) {
-		M0_RING_RECORD(&lnet->fro_records[M0_RING_INCOMINGS],
-			       struct m0_ring_incoming, first + i - 1)
-			->rin_next = pump->pmp_free;
-		pump->pmp_free = first + i;
-	}
-	return true;
-}
-
-/* A record for a message; NULL: the application has them all. */
-static struct m0_ring_incoming *incoming_get(struct m0_pump *pump, uint32_t *nr)
-{
-	struct m0_ring          *ring = pump->pmp_lnet->fro_ring;
-	struct m0_ring_incoming *record;
-
-	M0_PRE_EX(m0_pump__is_open(pump));
-	if (pump->pmp_free == 0)
-		pump->pmp_free = __atomic_exchange_n(&ring->rng_returned, 0,
-						     __ATOMIC_ACQUIRE);
-	if (pump->pmp_free == 0 && !incomings_make(pump)) {
-		__atomic_store_n(&ring->rng_starved, 1, __ATOMIC_SEQ_CST);
-		pump->pmp_free = __atomic_exchange_n(&ring->rng_returned, 0,
-						     __ATOMIC_SEQ_CST);
-		if (pump->pmp_free == 0)
-			return NULL;
-	}
-	if (M0_UNLIKELY(ring->rng_starved))
-		__atomic_store_n(&ring->rng_starved, 0, __ATOMIC_SEQ_CST);
-	*nr = pump->pmp_free - 1;
-	record = M0_RING_RECORD(&pump->pmp_lnet->fro_records[M0_RING_INCOMINGS],
-				struct m0_ring_incoming, *nr);
-	pump->pmp_free = record->rin_next;
-	return record;
-}
 
 /* Messages that the application has taken, of those that the server has put. */
 static uint32_t taken_nr(const struct m0_pump_eq *peq,
@@ -196,16 +162,17 @@ static int incoming_do(struct m0_pump *pump, const struct m0_shared_report *rep)
 	if (!md_is_live(pump, md, gen))
 		return m0_pump__broken(pump, "ev_md", md,
 				       "an MD that has not ended");
-	record = incoming_get(pump, &nr);
+	record = m0_pump__incoming_get(pump, &nr);
 	if (record == NULL)
 		return -EAGAIN;
 	rc = eq_count(pump, pump->pmp_mds[md].pmd_eq);
 	if (rc != 0)
 		return rc;
 	record->rin_event = rep->shp_event;
+	record->rin_event.rev_offset += pump->pmp_mds[md].pmd_used;
 	if (rep->shp_event.rev_type == M0_LNET_EV_PUT &&
 	    rep->shp_event.rev_status == 0)
-		m0_pump__shadow_copy(pump, md, rep->shp_event.rev_offset,
+		m0_pump__shadow_copy(pump, md, record->rin_event.rev_offset,
 				     rep->shp_event.rev_mlength, false);
 	m0_pump__event_name(pump, &record->rin_event, md, gen, NULL);
 	if (ends)
@@ -270,6 +237,9 @@ static int me_gone_do(struct m0_pump *pump, const struct m0_shared_report *rep)
 	    rep->shp_gen == 0 || pump->pmp_mes[rep->shp_nr] != rep->shp_gen)
 		return m0_pump__broken(pump, "me", rep->shp_nr,
 				       "an ME that has not ended");
+	if (pump->pmp_hooks != NULL &&
+	    pump->pmp_hooks->phk_me_end(pump, rep->shp_nr, rep->shp_gen) != 0)
+		return -EAGAIN;
 	pump->pmp_mes[rep->shp_nr] = 0;
 	__atomic_store_n(
 		&m0_front__me_record(pump->pmp_lnet, rep->shp_nr)->rme_gone, 1,
@@ -316,6 +286,7 @@ static int result_do(struct m0_pump *pump, const struct m0_shared_report *rep)
 			pump, "result_opcode", rep->shp_result.srt_opcode,
 			"the opcode of a request that has no answer");
 	pump->pmp_tm_nr = (uint32_t)rep->shp_result.srt_value;
+	pump->pmp_value = rep->shp_result.srt_value;
 	m0_pump__other_end(pump, i, rep->shp_result.srt_status);
 	return 1;
 }

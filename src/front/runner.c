@@ -151,7 +151,22 @@ bool m0_front__runners_run(struct m0_lnet *lnet, m0_time_t now)
 	return true;
 }
 
-bool m0_front__is_behind(struct m0_lnet *lnet)
+/* A message that runners are asked about; NULL: any. */
+struct asked {
+	uint32_t akd_portal;
+	uint64_t akd_bits;
+};
+
+static bool runner_asks(struct m0_lnet_runner *runner,
+			const struct asked    *asked)
+{
+	if (asked == NULL)
+		return runner->ru_is_behind(runner);
+	return runner->ru_is_held != NULL &&
+	       runner->ru_is_held(runner, asked->akd_portal, asked->akd_bits);
+}
+
+static bool runners_ask(struct m0_lnet *lnet, const struct asked *asked)
 {
 	struct m0_lnet_runner *runner;
 	bool                   any = false;
@@ -162,7 +177,7 @@ bool m0_front__is_behind(struct m0_lnet *lnet)
 	m0_mutex_lock(&lnet->fro_lock);
 	m0_list_for_each_entry(&lnet->fro_embed.emb_behinds, runner,
 			       struct m0_lnet_runner, ru_behind_link) {
-		if (runner->ru_is_behind(runner)) {
+		if (runner_asks(runner, asked)) {
 			woken_add(lnet, runner);
 			any = true;
 		}
@@ -174,6 +189,18 @@ bool m0_front__is_behind(struct m0_lnet *lnet)
 	}
 	m0_mutex_unlock(&lnet->fro_lock);
 	return any;
+}
+
+bool m0_front__is_behind(struct m0_lnet *lnet)
+{
+	return runners_ask(lnet, NULL);
+}
+
+bool m0_front__is_held(struct m0_lnet *lnet, uint32_t portal, uint64_t bits)
+{
+	const struct asked asked = { portal, bits };
+
+	return runners_ask(lnet, &asked);
 }
 
 /* ---------------------------------------------------------------- thread -- */

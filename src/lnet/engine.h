@@ -253,6 +253,11 @@ struct m0_lnet_owner_ops {
 	 * @param mark  identifies the time of arrival: 0 in the first call for
 	 *              a message, then what the owner has stored. */
 	bool (*ho_is_behind)(void *owner, uint64_t *mark);
+	/** As ho_is_behind, after that: is an MD for these match bits to come from
+	 * somebody who holds it? NULL: no.
+	 * @param mark  the owner stores when the engine is to ask again. */
+	bool (*ho_is_held)(void *owner, uint32_t portal, uint64_t match_bits,
+			   uint64_t *mark);
 	/** The ME has ended; the owner may reuse its memory. */
 	void (*ho_me_gone)(void *owner, struct m0_lnet_me *me);
 	/** A probe has ended; the owner delivers that like an event. */

@@ -5,6 +5,8 @@
 #include "lnet/engine.h"
 
 struct m0_lnet_gateway;
+struct m0_lnd_rx;
+struct m0_lnet_hdr;
 struct m0_lnet_route;
 
 /**
@@ -64,6 +66,10 @@ struct m0_lnet__hooks {
 			   const struct m0_lnet_nid *from, const void *bytes,
 			   size_t nr);
 };
+
+/** Is an MD to come that a request may be for? See ho_is_held. portal.c. */
+bool m0_lnet__is_held(const struct m0_lnet_engine *eng,
+		      const struct m0_lnet_hdr *hdr, struct m0_lnd_rx *rx);
 
 /** The log of protocol errors. */
 struct m0_lnet__drop_log {

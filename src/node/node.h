@@ -54,6 +54,9 @@ struct m0_node_host {
 	/** Has a producer still to post entries that it had before the message that the
 	 * node looks at came? Then the bell rings when they are posted. NULL: never. */
 	bool (*nho_is_behind)(void *host);
+	/** Is an MD for these match bits to come, whose holder was asked for it? Then the
+	 * bell rings until it is there, or is not waited for any more. NULL: never. */
+	bool (*nho_is_held)(void *host, uint32_t portal, uint64_t match_bits);
 };
 
 /** Carries out an entry. */

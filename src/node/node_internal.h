@@ -193,6 +193,9 @@ void m0_node__incomings_add(struct m0_node *node, uint32_t first);
 
 /** ho_is_behind. */
 bool m0_node__is_behind(void *owner, uint64_t *mark);
+/** ho_is_held. */
+bool m0_node__is_held(void *owner, uint32_t portal, uint64_t bits,
+		      uint64_t *mark);
 
 /* -- node_close.c ---------------------------------------------------------- */
 

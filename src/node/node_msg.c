@@ -317,6 +317,7 @@ const struct m0_lnet_owner_ops m0_node__ops = {
 	.ho_event = node_event,
 	.ho_eq_room = node_eq_room,
 	.ho_is_behind = m0_node__is_behind,
+	.ho_is_held = m0_node__is_held,
 	.ho_me_gone = node_me_gone,
 	.ho_probe_done = m0_node__probe_done,
 };

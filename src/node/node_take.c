@@ -105,3 +105,16 @@ bool m0_node__is_behind(void *owner, uint64_t *mark)
 		*mark = node->nod_takes_nr + 1;
 	return *mark > node->nod_takes_nr;
 }
+
+/* The holder has to be asked after each taking: it is another process. */
+bool m0_node__is_held(void *owner, uint32_t portal, uint64_t bits,
+		      uint64_t *mark)
+{
+	const struct m0_node *node = owner;
+
+	if (node->nod_host->nho_is_held == NULL ||
+	    !node->nod_host->nho_is_held(node->nod_host_arg, portal, bits))
+		return false;
+	*mark = node->nod_takes_nr + 1;
+	return true;
+}

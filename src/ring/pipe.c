@@ -108,7 +108,7 @@ static size_t space(const struct m0_pipe *pipe)
 			(pipe->pip_put - pipe->pip_out_taken));
 }
 
-ssize_t m0_pipe_put(struct m0_pipe *pipe, const void *bytes, size_t nr)
+int64_t m0_pipe_put(struct m0_pipe *pipe, const void *bytes, size_t nr)
 {
 	uint64_t at = pipe->pip_put & RING_MASK;
 	size_t   part;
@@ -123,7 +123,14 @@ ssize_t m0_pipe_put(struct m0_pipe *pipe, const void *bytes, size_t nr)
 	memcpy(pipe->pip_own->pim_ring, (const uint8_t *)bytes + part,
 	       nr - part);
 	pipe->pip_put += nr;
-	return (ssize_t)nr;
+	return (int64_t)nr;
+}
+
+bool m0_pipe_has_space(struct m0_pipe *pipe, size_t nr)
+{
+	return space(pipe) >= nr ||
+	       (pipe->pip_flaw == NULL && taken_look(pipe) == 0 &&
+		space(pipe) >= nr);
 }
 
 int m0_pipe_offers_nr(struct m0_pipe *pipe)
@@ -169,11 +176,11 @@ void m0_pipe_commit(struct m0_pipe *pipe)
 	pipe->pip_news |= M0_PIPE_INPUT;
 }
 
-ssize_t m0_pipe_unsent(struct m0_pipe *pipe)
+int64_t m0_pipe_unsent(struct m0_pipe *pipe)
 {
 	if (pipe->pip_flaw != NULL || taken_look(pipe) != 0)
 		return -EPROTO;
-	return (ssize_t)(pipe->pip_put - pipe->pip_out_taken);
+	return (int64_t)(pipe->pip_put - pipe->pip_out_taken);
 }
 
 void m0_pipe_end(struct m0_pipe *pipe, enum m0_pipe_state state)
@@ -236,6 +243,11 @@ static int offer_look(struct m0_pipe *pipe)
 static uint64_t state_of(const struct m0_pipe *pipe)
 {
 	return look(&pipe->pip_other->pim_state);
+}
+
+bool m0_pipe_is_ended(const struct m0_pipe *pipe)
+{
+	return state_of(pipe) != M0_PIPE_OPEN;
 }
 
 /* Finds what comes next by the counts that were seen last. */

@@ -152,7 +152,7 @@ void m0_pipe_init(struct m0_pipe *pipe, struct m0_pipe_mem *own,
  * m0_pipe_commit().
  * @return how many; -EPROTO.
  */
-ssize_t m0_pipe_put(struct m0_pipe *pipe, const void *bytes, size_t nr);
+int64_t m0_pipe_put(struct m0_pipe *pipe, const void *bytes, size_t nr);
 /**
  * Offers memory, which must not change until the offer is taken or the pipe has ended.
  * Seen as above.
@@ -160,12 +160,14 @@ ssize_t m0_pipe_put(struct m0_pipe *pipe, const void *bytes, size_t nr);
  */
 int m0_pipe_offer_put(struct m0_pipe *pipe, uint32_t region, uint64_t place,
 		      uint32_t bytes);
+/** Has the ring space for so many bytes? m0_pipe_put() then takes all of them. */
+bool m0_pipe_has_space(struct m0_pipe *pipe, size_t nr);
 /** Shows what was put. */
 void m0_pipe_commit(struct m0_pipe *pipe);
 /** @return offers that the other side has not taken; -EPROTO. */
 int m0_pipe_offers_nr(struct m0_pipe *pipe);
 /** @return bytes of the ring that the other side has not taken; -EPROTO. */
-ssize_t m0_pipe_unsent(struct m0_pipe *pipe);
+int64_t m0_pipe_unsent(struct m0_pipe *pipe);
 /**
  * Ends this direction and withdraws the offers: when it returns, what the other side
  * still copies of them is no longer accepted there.
@@ -181,6 +183,8 @@ void m0_pipe_end(struct m0_pipe *pipe, enum m0_pipe_state state);
  *         stream because of a violation.
  */
 int m0_pipe_next(struct m0_pipe *pipe, size_t *ret);
+/** Has the other side ended its direction? What it had taken before is found after this. */
+bool m0_pipe_is_ended(const struct m0_pipe *pipe);
 /** Takes `nr` of the bytes that m0_pipe_next() has found. */
 void m0_pipe_get(struct m0_pipe *pipe, void *bytes, size_t nr);
 /** Finds where the rest of the offer lies. Pre: m0_pipe_next() has found one. */

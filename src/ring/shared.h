@@ -26,7 +26,7 @@
 
 enum {
 	/** Raised whenever a size, an offset, a field or its meaning changes. */
-	M0_SHARED_VERSION = 2,
+	M0_SHARED_VERSION = 3,
 	/** Bytes of an entry of each queue. */
 	M0_SHARED_DOWN_BYTES = 128,
 	M0_SHARED_UP_BYTES = 192,
@@ -80,15 +80,24 @@ struct m0_shared_head {
 	uint64_t shd_controls_at;
 };
 
-/** A word of the area on a cache line of its own, or two of one writer. */
+/** A word of the area on a cache line of its own, or more of one writer. */
 struct m0_shared_line {
 	uint32_t shl_word;
-	/** In the line up_taken: incoming messages among the entries taken. */
+	/** In the line up_taken: incoming messages among the entries taken. In the line
+	 * client_holds: recalls that were answered. */
 	uint32_t shl_incoming;
+	/** In the line client_holds: MDs that the client holds. In the line state: recalls
+	 * of them. */
+	uint32_t shl_held;
+	uint32_t shl_unused;
+	/** Client, in the line client_holds: messages that it has sent to, and taken from
+	 * its neighbours. */
+	uint64_t shl_sent_nr;
+	uint64_t shl_taken_nr;
 	/** In the line down_put: bytes that the client has copied to and from shadows of
 	 * memory that it could not hand over. For people only. */
 	uint64_t shl_shadow_bytes;
-	uint8_t  shl_reserved[M0_SHARED_LINE_BYTES - 16];
+	uint8_t  shl_reserved[M0_SHARED_LINE_BYTES - 40];
 } __attribute__((__aligned__(64)));
 
 /** Bits of a word "I sleep". */
@@ -121,6 +130,8 @@ struct m0_shared_words {
 	/** Written by the server: enum m0_shared_state, and in shl_incoming the
 	 * number of changes of the node's NIDs. */
 	struct m0_shared_line shw_state;
+	/** Written by the client: what it does without the server. */
+	struct m0_shared_line shw_client_holds;
 };
 
 enum {

@@ -11,7 +11,7 @@ _Static_assert(sizeof(struct m0_shared_head) <= M0_SHARED_WORDS_AT,
 _Static_assert(sizeof(struct m0_shared_head) % sizeof(uint64_t) == 0,
 	       "the head is copied by words");
 _Static_assert(sizeof(struct m0_shared_head) == 112, "version 1");
-_Static_assert(sizeof(struct m0_shared_words) == 7 * M0_SHARED_LINE_BYTES,
+_Static_assert(sizeof(struct m0_shared_words) == 8 * M0_SHARED_LINE_BYTES,
 	       "version 1");
 _Static_assert(sizeof(struct m0_shared_eq) == 2 * M0_SHARED_LINE_BYTES,
 	       "each side writes lines of its own");

@@ -93,6 +93,10 @@ static const struct m0_shared__row rows[M0_SHARED_OPCODES_NR] = {
 				   false, 1 },
 	[M0_SHARED_COPY_DONE] = { M0_SHARED__BODY_NUMBER, M0_SHARED__ABOUT_COPY,
 				  true, 0 },
+	[M0_SHARED_QUEUE_NAME] = { M0_SHARED__BODY_NUMBER, M0_SHARED__ABOUT_ME,
+				   true, 0 },
+	[M0_SHARED_TM_FIND] = { M0_SHARED__BODY_TM, M0_SHARED__ABOUT_NONE,
+				false, 1 },
 };
 
 const struct m0_shared__row *m0_shared__row_of(

@@ -47,6 +47,10 @@ enum m0_shared_opcode {
 	M0_SHARED_TM_RELEASE = 22,
 	/** Answers COPY. */
 	M0_SHARED_COPY_DONE = 23,
+	/** The client takes messages for a queue from other clients, at a name; 0: no more. */
+	M0_SHARED_QUEUE_NAME = 24,
+	/** The name of the queue for a portal and a transfer machine number. */
+	M0_SHARED_TM_FIND = 25,
 	M0_SHARED_OPCODES_NR,
 	/** Continuation entries: the MD of ENTRY_ATTACH and BIND_*; segments. */
 	M0_SHARED_MORE_MD = 32,
@@ -185,7 +189,7 @@ struct m0_shared_down {
 		struct m0_shared_limits sdn_limits;
 		struct m0_shared_tm     sdn_tm;
 		/** REGION_ADD: bytes; LAZY: bits; CONTROL: enum m0_ring_verb; COPY_DONE: 0
-		 * or an errno. */
+		 * or an errno; QUEUE_NAME: the name. */
 		uint64_t sdn_number;
 	};
 };
@@ -217,7 +221,7 @@ struct m0_shared_event {
 struct m0_shared_result {
 	int32_t  srt_status;
 	uint32_t srt_opcode;
-	/** TM_CLAIM: the transfer machine number. */
+	/** TM_CLAIM: the transfer machine number; TM_FIND: the name. */
 	uint64_t srt_value;
 };
 

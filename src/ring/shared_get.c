@@ -486,6 +486,8 @@ static int number_get(uint64_t number, struct m0_shared_request *req,
 	case M0_SHARED_COPY_DONE:
 		return m0_shared__range(why, "copy_errno", number, 0,
 					-M0_SHARED_STATUS_MIN);
+	case M0_SHARED_QUEUE_NAME:
+		return 0;
 	default:
 		return m0_shared__range(why, "region_bytes", number, 1,
 					UINT64_C(1) << 47);

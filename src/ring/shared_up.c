@@ -180,15 +180,17 @@ static int result_get(const struct m0_shared_result *body,
 	int rc;
 
 	rc = status_check(why, "result_status", body->srt_status);
-	if (rc == 0)
-		rc = m0_shared__range(why, "result_opcode", body->srt_opcode,
-				      M0_SHARED_EQ_ADD, M0_SHARED_TM_RELEASE);
+	rep->shp_result = *body;
+	/* Its value is any number. */
+	if (rc != 0 || body->srt_opcode == M0_SHARED_TM_FIND)
+		return rc;
+	rc = m0_shared__range(why, "result_opcode", body->srt_opcode,
+			      M0_SHARED_EQ_ADD, M0_SHARED_TM_RELEASE);
 	if (rc == 0)
 		rc = m0_shared__range(why, "result_value", body->srt_value, 0,
 				      body->srt_opcode == M0_SHARED_TM_CLAIM
 					      ? M0_SHARED_TMID_MAX
 					      : 0);
-	rep->shp_result = *body;
 	return rc;
 }
 

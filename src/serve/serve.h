@@ -24,6 +24,7 @@
 struct m0_serve;
 struct m0_serve_eq;
 struct m0_serve_md;
+struct m0_serve_me;
 struct m0_serve_op;
 
 enum {
@@ -40,6 +41,10 @@ struct m0_serve_tmid {
 	/** MEs of the owner for the number, which it keeps until they have ended. */
 	uint32_t vti_mes_nr;
 	bool     vti_is_claimed;
+	/** An ME of the owner, a queue, for which it takes messages of other processes
+	 * itself, at a name that they are given. NULL: none. */
+	struct m0_serve_me *vti_queue;
+	uint64_t            vti_name;
 };
 
 struct m0_serve_portal {
@@ -228,6 +233,11 @@ struct m0_serve {
 	m0_time_t srv_busy_at;
 	/** A message waits for what the process has put by now. */
 	bool srv_is_awaited;
+	/** How often MDs that the process holds were recalled, how often in a row, and when
+	 * last. */
+	uint32_t  srv_recalls_nr;
+	unsigned  srv_recalls_row;
+	m0_time_t srv_recalled_at;
 	/** Why the server has ended it; shy_field NULL: it has not. */
 	struct m0_shared_why srv_why;
 	/** The request that is carried out. */

@@ -594,12 +594,27 @@ static int resource_do(struct m0_serve *srv)
 		rc = m0_serve__tm_release(srv, req->srq_tm.stn_portal,
 					  req->srq_tm.stn_tmid);
 		break;
+	case M0_SHARED_TM_FIND:
+		rc = m0_serve__tm_find(srv, req->srq_tm.stn_portal,
+				       req->srq_tm.stn_tmid,
+				       &rep.shp_result.srt_value);
+		break;
 	default:
 		rc = -ENOSYS;
 	}
 	rep.shp_result.srt_status = rc;
 	rep.shp_result.srt_opcode = (uint32_t)req->srq_opcode;
 	m0_serve__report(srv, &rep);
+	return 0;
+}
+
+static int queue_name_do(struct m0_serve *srv)
+{
+	const struct m0_shared_request *req = &srv->srv_req;
+	struct m0_serve_me *me = me_find(srv, req->srq_nr, req->srq_gen);
+
+	if (me != NULL)
+		m0_serve__queue_name(srv, me, req->srq_number);
 	return 0;
 }
 
@@ -627,6 +642,8 @@ static int (*const does[M0_SHARED_OPCODES_NR])(struct m0_serve *srv) = {
 	[M0_SHARED_TM_CLAIM] = resource_do,
 	[M0_SHARED_TM_RELEASE] = resource_do,
 	[M0_SHARED_COPY_DONE] = m0_serve__copy_done,
+	[M0_SHARED_QUEUE_NAME] = queue_name_do,
+	[M0_SHARED_TM_FIND] = resource_do,
 };
 
 int m0_serve__do(struct m0_serve *srv)

@@ -188,6 +188,15 @@ bool m0_serve__lazy_may(struct m0_serve *srv, uint32_t portal);
 int m0_serve__tm_claim(struct m0_serve *srv, uint32_t portal, uint32_t wanted,
 		       uint64_t *ret);
 int m0_serve__tm_release(struct m0_serve *srv, uint32_t portal, uint32_t nr);
+/** QUEUE_NAME. An ME for which it is not accepted is not found by TM_FIND. */
+void m0_serve__queue_name(struct m0_serve *srv, struct m0_serve_me *me,
+			  uint64_t name);
+/** @retval -ENOENT  none takes messages itself. @retval -EACCES */
+int m0_serve__tm_find(struct m0_serve *srv, uint32_t portal, uint32_t nr,
+		      uint64_t *ret);
+/** Does the process take messages with these match bits itself? */
+bool m0_serve__tm_is_named(const struct m0_serve *srv, uint32_t portal,
+			   uint64_t bits);
 /** Releases all numbers of the process. */
 void m0_serve__tms_end(struct m0_serve *srv);
 

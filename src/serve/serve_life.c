@@ -7,7 +7,11 @@
 enum {
 	/** Operations of a process that a pass carries out, before it is the turn of
 	 * others; if a message waits for them, as many as the queue may have. */
-	PASS_MAX = 64
+	PASS_MAX = 64,
+	/** Time for which messages wait for MDs that a process holds. Until it answers no
+	 * other one does. */
+	RECALL_NS = 20 * 1000 * 1000,
+	RECALLS_ROW_MAX = 3
 };
 
 const struct m0_serve_cfg m0_serve_cfg_default = {
@@ -169,6 +173,66 @@ static bool is_behind(struct m0_lnet_runner *runner)
 	return true;
 }
 
+/* Has the process given back what it was asked for last? */
+static bool recall_is_answered(const struct m0_serve *srv)
+{
+	const struct m0_shared_words *words = srv->srv_side.shs_words;
+
+	return __atomic_load_n(&words->shw_client_holds.shl_incoming,
+			       __ATOMIC_SEQ_CST) == srv->srv_recalls_nr;
+}
+
+/* Asks the process for the MDs that it holds. @return false: it holds none. */
+static bool recall(struct m0_serve *srv, m0_time_t now)
+{
+	struct m0_shared_words *words = srv->srv_side.shs_words;
+
+	if (__atomic_load_n(&words->shw_client_holds.shl_held,
+			    __ATOMIC_SEQ_CST) == 0)
+		return false;
+	__atomic_store_n(&words->shw_state.shl_held, ++srv->srv_recalls_nr,
+			 __ATOMIC_SEQ_CST);
+	srv->srv_side.shs_host->shh_wake(srv->srv_side.shs_host_arg);
+	srv->srv_recalled_at = now;
+	++srv->srv_recalls_row;
+	return true;
+}
+
+/*
+ * The process puts what it gives back before it answers. It is waited for during RECALL_NS, since
+ * others of a connection may wait behind the message; and asked a few times in a row, since it
+ * may hold further MDs while the message fits in none.
+ */
+static bool is_to_come(struct m0_serve *srv, m0_time_t now)
+{
+	bool in_time = now < m0_time_add(srv->srv_recalled_at, RECALL_NS);
+
+	if (!recall_is_answered(srv))
+		return in_time;
+	if (is_behind(&srv->srv_runner))
+		return true;
+	if (!in_time)
+		srv->srv_recalls_row = 0;
+	if (srv->srv_recalls_row < RECALLS_ROW_MAX && recall(srv, now))
+		return true;
+	srv->srv_recalls_row = 0;
+	return false;
+}
+
+static bool is_held(struct m0_lnet_runner *runner, uint32_t portal,
+		    uint64_t bits)
+{
+	struct m0_serve *srv =
+		container_of(runner, struct m0_serve, srv_runner);
+
+	if (srv->srv_state != M0_SERVE_OPEN ||
+	    !m0_serve__tm_is_named(srv, portal, bits) ||
+	    !is_to_come(srv, m0_time_now()))
+		return false;
+	srv->srv_is_awaited = true;
+	return true;
+}
+
 void m0_serve_wake(struct m0_serve *srv)
 {
 	m0_lnet_runner_wake(srv->srv_lnet, &srv->srv_runner);
@@ -251,6 +315,7 @@ int m0_serve_init(struct m0_serve *srv, struct m0_lnet *lnet,
 	srv->srv_owner = owner;
 	srv->srv_runner.ru_run = run;
 	srv->srv_runner.ru_is_behind = is_behind;
+	srv->srv_runner.ru_is_held = is_held;
 	srv->srv_req.srq_segs = srv->srv_segs;
 	rc = m0_shared_make(&srv->srv_side, area, bytes, &cfg->svg_shared, host,
 			    host_arg, &srv->srv_why);

@@ -160,6 +160,8 @@ void m0_serve__me_unhold(struct m0_serve *srv, struct m0_serve_me *me)
 		--srv->srv_raw_nr[nr];
 	} else if (me->vme_hold == M0_SERVE_HOLDS_NUMBER) {
 		M0_ASSERT(portal->vpo_tmids[me->vme_tmid].vti_mes_nr > 0);
+		if (portal->vpo_tmids[me->vme_tmid].vti_queue == me)
+			portal->vpo_tmids[me->vme_tmid].vti_queue = NULL;
 		--portal->vpo_tmids[me->vme_tmid].vti_mes_nr;
 		tmid_look(srv, nr, me->vme_tmid);
 	}
@@ -264,6 +266,66 @@ int m0_serve__tm_release(struct m0_serve *srv, uint32_t portal, uint32_t nr)
 	tmid->vti_is_claimed = false;
 	tmid_look(srv, portal, nr);
 	return 0;
+}
+
+/* ---------------------------------------------------------------- direct -- */
+
+void m0_serve__queue_name(struct m0_serve *srv, struct m0_serve_me *me,
+			  uint64_t name)
+{
+	struct m0_serve_tmid *tmid;
+
+	if (me->vme_hold != M0_SERVE_HOLDS_NUMBER ||
+	    (me->vme_flags & M0_LNET_ME_QUEUE) == 0)
+		return;
+	tmid = &portal_of(srv, me->vme_portal)->vpo_tmids[me->vme_tmid];
+	M0_ASSERT(tmid->vti_owner == srv);
+	tmid->vti_queue = name == 0 ? NULL : me;
+	tmid->vti_name = name;
+}
+
+/* Only a process of the same user: any of them could read and write the other's memory. */
+static bool may_meet(const struct m0_serve *one, const struct m0_serve *two)
+{
+	const struct m0_shared_host *host = one->srv_side.shs_host;
+	struct m0_shared_creds       first;
+	struct m0_shared_creds       second;
+
+	return host->shh_creds(one->srv_side.shs_host_arg, &first) == 0 &&
+	       host->shh_creds(two->srv_side.shs_host_arg, &second) == 0 &&
+	       first.scr_uid == second.scr_uid;
+}
+
+int m0_serve__tm_find(struct m0_serve *srv, uint32_t portal, uint32_t nr,
+		      uint64_t *ret)
+{
+	const struct m0_serve_portal *at = portal_of(srv, portal);
+	const struct m0_serve_tmid   *tmid;
+
+	if (m0_serve__portal_may(srv, "TM_FIND", portal) != 0)
+		return -EACCES;
+	if (at == NULL || at->vpo_tmids == NULL || nr >= TMIDS_NR)
+		return -ENOENT;
+	tmid = &at->vpo_tmids[nr];
+	if (tmid->vti_queue == NULL || tmid->vti_owner == srv)
+		return -ENOENT;
+	if (!may_meet(srv, tmid->vti_owner))
+		return -EACCES;
+	*ret = tmid->vti_name;
+	return 0;
+}
+
+bool m0_serve__tm_is_named(const struct m0_serve *srv, uint32_t portal,
+			   uint64_t bits)
+{
+	const struct m0_serve_portal *at = portal_of(srv, portal);
+	const struct m0_serve_tmid   *tmid;
+
+	if (at == NULL || at->vpo_tmids == NULL)
+		return false;
+	tmid = &at->vpo_tmids[bits >> TMID_SHIFT];
+	return tmid->vti_owner == srv && tmid->vti_queue != NULL &&
+	       bits << (64 - TMID_SHIFT) == 0;
 }
 
 /* ------------------------------------------------------------------- end -- */

@@ -36,6 +36,8 @@ static void process_add(struct json_t                 *item,
 	jout_num(item, "copied by the node", proc->lax_daemon_bytes);
 	jout_num(item, "fell back", proc->lax_fell_back_nr);
 	jout_num(item, "by shadows", proc->lax_shadow_bytes);
+	jout_num(item, "sent directly", proc->lax_direct_sent_nr);
+	jout_num(item, "taken directly", proc->lax_direct_taken_nr);
 }
 
 int process_show(const struct ctl_request         *req,

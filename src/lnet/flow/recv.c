@@ -269,7 +269,8 @@ static enum m0_lnet_match late_match(const struct coming *in,
 {
 	if (match != M0_LNET_MATCH_NONE && match != M0_LNET_MATCH_LAST)
 		return match;
-	if (is_behind(in))
+	if (is_behind(in) ||
+	    m0_lnet__is_held(in->cmi_eng, &in->cmi_hdr, in->cmi_rx))
 		return M0_LNET_MATCH_LATER;
 	return match == M0_LNET_MATCH_NONE
 		       ? match

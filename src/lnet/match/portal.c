@@ -525,6 +525,18 @@ static bool is_last(const struct m0_lnet_md *md)
 	return (md->md_me->me_attr.mea_flags & M0_LNET_ME_LAST) != 0;
 }
 
+bool m0_lnet__is_held(const struct m0_lnet_engine *eng,
+		      const struct m0_lnet_hdr *hdr, struct m0_lnd_rx *rx)
+{
+	const struct m0_lnet_owner_ops *ops = eng->le_cfg.lec_owner_ops;
+
+	return ops->ho_is_held != NULL &&
+	       hdr->lhd_portal != M0_LNET_PORTAL_RESERVED &&
+	       ops->ho_is_held(eng->le_cfg.lec_owner, hdr->lhd_portal,
+			       hdr->lhd_match_bits,
+			       &rx->lr_words[M0_LNET__RX_MARK]);
+}
+
 enum m0_lnet_match m0_lnet__portal_match(struct m0_lnet_engine *eng,
 					 struct m0_lnet_msg *msg, bool last_too)
 {

@@ -269,11 +269,11 @@ struct lie {
 
 static const struct lie lies[] = {
 	{ M0_SHARED_PUT, 1, 0, TAG(stg_opcode), 99,
-	  "opcode 99: 1 to 23 is accepted" },
+	  "opcode 99: 1 to 25 is accepted" },
 	{ M0_SHARED_PUT, 1, 0, TAG(stg_opcode), 0,
-	  "opcode 0: 1 to 23 is accepted" },
+	  "opcode 0: 1 to 25 is accepted" },
 	{ M0_SHARED_PUT, 1, 0, TAG(stg_opcode), M0_SHARED_MORE_SEGS,
-	  "opcode 33: 1 to 23 is accepted" },
+	  "opcode 33: 1 to 25 is accepted" },
 	{ M0_SHARED_PUT, 1, 0, TAG(stg_more_nr), 1,
 	  "more_nr 1: 0 to 0 is accepted" },
 	{ M0_SHARED_PUT, 1, 0, TAG(stg_nr), 16, "nr 16: 0 to 15 is accepted" },

@@ -250,7 +250,7 @@ static void area_is_checked(void **state)
 			 -EPROTO);
 	head->shd_version = 9;
 	assert_int_equal(join(&why), -EPROTO);
-	assert_why(&why, "version 9: 2 to 2 is accepted");
+	assert_why(&why, "version 9: 3 to 3 is accepted");
 }
 
 static void configuration_is_checked(void **state)
