@@ -18,6 +18,10 @@ PROBES = {
     'attached-tcp-bulk': 'netbench %s lnet bulk %d 8 poll' % BULK[::-1],
     'attached-one-rate': 'netbench -t 0.003 -n 31 one rate',
     'attached-one-bulk': 'netbench %s one bulk %d 8 poll' % BULK[::-1],
+    'pair-ping': 'netbench -t 0.004 -n 31 pair ping poll',
+    'pair-rate': 'netbench -t 0.004 -n 31 pair rate',
+    'direct-ping': 'netbench -t 0.004 -n 31 direct ping poll',
+    'direct-rate': 'netbench -t 0.004 -n 31 direct rate',
     'attached-life': 'attachbench -n 31 life',
     'attached-crowd': 'attachbench crowd %d 3' % CROWD_NR,
 }
@@ -61,6 +65,13 @@ def rows(make):
                    ['attached-one-bulk:' + way], better='higher',
                    size=BULK[0], goal=None, spin='always',
                    ref_name='embedded, both nodes on one processor')
+    name = 'attached, two processes: 64 B '
+    yield make(name + 'one way, direct', 'us', 'direct-ping:m0',
+               ['pair-ping:m0'], goal=None, spin='always',
+               ref_name='through the daemon')
+    yield make(name + 'rate, 64 queued, direct', 'M/s', 'direct-rate:m0',
+               ['pair-rate:m0'], better='higher', goal=None, spin='always',
+               ref_name='through the daemon')
 
 
 def limits(bench, pattern, figures, failures):

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "m0/lnet_run.h"
@@ -28,6 +30,9 @@ static void address(const struct net_m0 *m, int side, char *ret)
 {
 	if (strcmp(m->m_xprt, "mem") == 0)
 		snprintf(ret, TEXT_BYTES, "127.0.0.1:%d", 7001 + side);
+	else if (net_m0_is_pair(m))
+		snprintf(ret, TEXT_BYTES, "127.0.0.1@tcp:%d:%d:%d",
+			 M0_NET_LNET_PID, M0_NET_LNET_PORTAL, 1 + side);
 	else
 		snprintf(ret, TEXT_BYTES, "127.0.0.%d@tcp:%d:%d:1", 1 + side,
 			 M0_NET_LNET_PID, M0_NET_LNET_PORTAL);
@@ -56,7 +61,8 @@ static struct m0_lnet *lnet_open(const struct net_m0 *m, int side, bool attach)
 	/* As many as an application may have queued: a window of the sender. */
 	cfg.lc_peer_credits = PEER_CREDITS;
 	cfg.lc_inline = m->m_polled;
-	BENCH_LNET_SET(&cfg, lc_same_host, net_m0_is_near(m));
+	BENCH_LNET_SET(&cfg, lc_same_host,
+		       net_m0_is_near(m) || net_m0_is_direct(m));
 	BENCH_LNET_SET(&cfg, lc_lanes,
 		       strcmp(m->m_xprt, "lanes") == 0 ? LANES_NR : 0);
 	cfg.lc_spin_ns = (int64_t)(bench_opt.o_spin_ns < SPIN_MAX_NS
@@ -75,6 +81,30 @@ static void host_open(struct net_m0 *m)
 	must(m0_lnet_daemon_start(&m->m_daemon, m->m_host, NULL, m->m_path,
 				  why),
 	     why);
+}
+
+/** pair, direct: the process of the daemon, which ends with this one. */
+static void pair_host(struct net_m0 *m)
+{
+	char byte;
+	int  ready[2];
+
+	if (pipe(ready) != 0)
+		bench_die("no descriptor is left");
+	if (fork() == 0) {
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+		must(m0_net_init(), "init");
+		m->m_polled = false;
+		host_open(m);
+		if (write(ready[1], "", 1) != 1)
+			bench_die("the pipe of the daemon");
+		for (;;)
+			(void)pause();
+	}
+	if (read(ready[0], &byte, 1) != 1)
+		bench_die("the daemon has not started");
+	(void)close(ready[0]);
+	(void)close(ready[1]);
 }
 
 static void host_close(struct net_m0 *m)
@@ -107,7 +137,8 @@ static void node_open(struct net_m0 *m, int side)
 
 	if (attached && side == 1)
 		host_open(m);
-	m->m_lnet[side] = lnet_open(m, side, attached && side == 0);
+	m->m_lnet[side] = lnet_open(
+		m, side, net_m0_is_pair(m) || (attached && side == 0));
 	must(m0_net_lnet_use(m->m_lnet[side]), "use");
 }
 
@@ -118,6 +149,8 @@ static void sides_prepare(void *arg)
 	m->m_port = world_port();
 	snprintf(m->m_path, sizeof(m->m_path), "/tmp/colibri-bench-%d",
 		 (int)getpid());
+	if (net_m0_is_pair(m))
+		pair_host(m);
 }
 
 static void side_open(void *arg, int side)
@@ -155,11 +188,22 @@ bool net_m0_is_attached(const struct net_m0 *m)
 	return strcmp(m->m_xprt, "attached") == 0;
 }
 
+bool net_m0_is_direct(const struct net_m0 *m)
+{
+	return strcmp(m->m_xprt, "direct") == 0;
+}
+
+bool net_m0_is_pair(const struct net_m0 *m)
+{
+	return strcmp(m->m_xprt, "pair") == 0 || net_m0_is_direct(m);
+}
+
 void *net_m0_memory(const struct net_m0 *m, int side, size_t bytes)
 {
 	void *ret;
 
-	if (!net_m0_is_near(m) && !(net_m0_is_attached(m) && side == 0))
+	if (!net_m0_is_near(m) && !net_m0_is_pair(m) &&
+	    !(net_m0_is_attached(m) && side == 0))
 		return bench_huge(bytes);
 	ret = m0_alloc_aligned(bytes, HUGE_SHIFT);
 	if (ret == NULL)

@@ -14,7 +14,8 @@ struct net_m0 {
 	/** Inline machines that are polled; else the library's threads. */
 	bool m_polled;
 	/** The transport: mem, lnet; near: lnet through shared memory; attached: side 0
-	 * has its node in a daemon, which is in the process of side 1. */
+	 * has its node in a daemon, which is in the process of side 1; pair: both are
+	 * attached to the daemon of a third process; direct: and pass by it. */
 	const char *m_xprt;
 	unsigned    m_port;
 	/** In two processes each has one of them. */
@@ -34,6 +35,9 @@ void net_m0_stop(struct net_m0 *m, int side);
 
 bool net_m0_is_near(const struct net_m0 *m);
 bool net_m0_is_attached(const struct net_m0 *m);
+/** Is it pair, or direct? */
+bool net_m0_is_pair(const struct net_m0 *m);
+bool net_m0_is_direct(const struct net_m0 *m);
 /** Touched memory of a side, not given back: of the library's allocator if a daemon or the
  * peer maps it. */
 void *net_m0_memory(const struct net_m0 *m, int side, size_t bytes);

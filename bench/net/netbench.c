@@ -17,6 +17,8 @@ static const char usage[] =
 	"  XPRT: lnet, two processes; near, the same through shared memory;\n"
 	"        lanes, two processes whose nodes have two lanes;\n"
 	"        attached, one of them attached to a daemon in the other;\n"
+	"        pair, both attached to the daemon of a third process;\n"
+	"        direct, the same, with messages that pass by the daemon;\n"
 	"        one, lnet by one thread for both sides, polled;\n"
 	"        mem, two threads; raw, sockets alone\n"
 	"  ping poll|block               64 B one way: raw, m0\n"
