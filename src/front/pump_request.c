@@ -24,7 +24,7 @@ static void shadow_out(struct m0_pump *pump)
 	case M0_SHARED_ENTRY_ATTACH:
 		if ((req->srq_md.rmd_options & M0_LNET_MD_OP_GET) != 0)
 			m0_pump__shadow_copy(pump, req->srq_md_nr, 0,
-					      UINT64_MAX, true);
+					     UINT64_MAX, true);
 		break;
 	default:
 		break;
