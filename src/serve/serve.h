@@ -176,6 +176,13 @@ struct m0_serve_table {
 	uint32_t vta_bytes;
 };
 
+/** Recalls of MDs that the process holds: how many, how many in a row, the time of the last. */
+struct m0_serve_recalls {
+	uint32_t  vrl_nr;
+	unsigned  vrl_row;
+	m0_time_t vrl_at;
+};
+
 struct m0_serve {
 	struct m0_lnet            *srv_lnet;
 	struct m0_serve_cfg        srv_cfg;
@@ -232,12 +239,8 @@ struct m0_serve {
 	/** Time of the last entry. */
 	m0_time_t srv_busy_at;
 	/** A message waits for what the process has put by now. */
-	bool srv_is_awaited;
-	/** How often MDs that the process holds were recalled, how often in a row, and when
-	 * last. */
-	uint32_t  srv_recalls_nr;
-	unsigned  srv_recalls_row;
-	m0_time_t srv_recalled_at;
+	bool                    srv_is_awaited;
+	struct m0_serve_recalls srv_recalls;
 	/** Why the server has ended it; shy_field NULL: it has not. */
 	struct m0_shared_why srv_why;
 	/** The request that is carried out. */

@@ -179,7 +179,7 @@ static bool recall_is_answered(const struct m0_serve *srv)
 	const struct m0_shared_words *words = srv->srv_side.shs_words;
 
 	return __atomic_load_n(&words->shw_client_holds.shl_incoming,
-			       __ATOMIC_SEQ_CST) == srv->srv_recalls_nr;
+			       __ATOMIC_SEQ_CST) == srv->srv_recalls.vrl_nr;
 }
 
 /* Asks the process for the MDs that it holds. @return false: it holds none. */
@@ -190,11 +190,11 @@ static bool recall(struct m0_serve *srv, m0_time_t now)
 	if (__atomic_load_n(&words->shw_client_holds.shl_held,
 			    __ATOMIC_SEQ_CST) == 0)
 		return false;
-	__atomic_store_n(&words->shw_state.shl_held, ++srv->srv_recalls_nr,
+	__atomic_store_n(&words->shw_state.shl_held, ++srv->srv_recalls.vrl_nr,
 			 __ATOMIC_SEQ_CST);
 	srv->srv_side.shs_host->shh_wake(srv->srv_side.shs_host_arg);
-	srv->srv_recalled_at = now;
-	++srv->srv_recalls_row;
+	srv->srv_recalls.vrl_at = now;
+	++srv->srv_recalls.vrl_row;
 	return true;
 }
 
@@ -205,17 +205,17 @@ static bool recall(struct m0_serve *srv, m0_time_t now)
  */
 static bool is_to_come(struct m0_serve *srv, m0_time_t now)
 {
-	bool in_time = now < m0_time_add(srv->srv_recalled_at, RECALL_NS);
+	bool in_time = now < m0_time_add(srv->srv_recalls.vrl_at, RECALL_NS);
 
 	if (!recall_is_answered(srv))
 		return in_time;
 	if (is_behind(&srv->srv_runner))
 		return true;
 	if (!in_time)
-		srv->srv_recalls_row = 0;
-	if (srv->srv_recalls_row < RECALLS_ROW_MAX && recall(srv, now))
+		srv->srv_recalls.vrl_row = 0;
+	if (srv->srv_recalls.vrl_row < RECALLS_ROW_MAX && recall(srv, now))
 		return true;
-	srv->srv_recalls_row = 0;
+	srv->srv_recalls.vrl_row = 0;
 	return false;
 }
 
