@@ -255,6 +255,17 @@ static int change_check(const struct m0_ring_control *control,
 	}
 }
 
+static int routes_check(const struct m0_ring_route *route,
+			struct m0_shared_why       *why)
+{
+	int rc = m0_shared__nid(why, "route_gateway",
+				&route->rrt_attr.lra_gateway);
+
+	return rc == 0 ? m0_shared__range(why, "route_max", route->rrt_max, 0,
+					  M0_LNET_ROUTES_MAX)
+		       : rc;
+}
+
 static int control_check(const struct m0_ring_control *control,
 			 struct m0_shared_why         *why)
 {
@@ -266,9 +277,7 @@ static int control_check(const struct m0_ring_control *control,
 	case M0_RING_PEER_NIS_GET:
 		return peer_nis_check(&control->rqc_choice, why);
 	case M0_RING_ROUTE_GET:
-		return m0_shared__range(why, "route_max",
-					control->rqc_route.rrt_max, 0,
-					M0_LNET_ROUTES_MAX);
+		return routes_check(&control->rqc_route, why);
 	case M0_RING_UDSP_GET:
 		return m0_shared__range(why, "udsp_max",
 					control->rqc_udsp.rud_max, 0,

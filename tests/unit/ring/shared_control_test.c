@@ -64,6 +64,12 @@ static void controls_are_checked(void **state)
 	record->rqc_route.rrt_max = 1025;
 	assert_control(M0_RING_ROUTE_GET,
 		       "route_max 1025: 0 to 1024 is accepted");
+	record->rqc_route.rrt_max = 1024;
+	assert_int_equal(control_get(M0_RING_ROUTE_GET), 0);
+	record->rqc_route.rrt_attr.lra_gateway.ln_size = 77;
+	assert_control(M0_RING_ROUTE_GET,
+		       "route_gateway 77: 0 to 12 is accepted");
+	memset(record, 0, sizeof *record);
 	record->rqc_verb = M0_RING_UDSP_GET;
 	record->rqc_udsp.rud_max = 16385;
 	assert_control(M0_RING_UDSP_GET,
