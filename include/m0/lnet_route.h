@@ -154,10 +154,10 @@ M0_EXTERN int m0_lnet_route_del(struct m0_lnet *lnet, uint32_t net,
 				const struct m0_lnet_nid *gateway);
 /**
  * Copies the routes, in the order in which they were added. The node copies 64 at a
- * time, between messages; a route that comes or goes meanwhile is there or not.
+ * time, between messages; a route that comes or goes meanwhile is there or not, and
+ * none is there twice.
  * @param ret  array of `max` entries; further routes are left out.
  * @return number of routes.
- * @retval -EBUSY  routes are removed faster than they can be read.
  * @retval -ENOMEM, -ESHUTDOWN
  */
 M0_EXTERN int m0_lnet_route_get(struct m0_lnet            *lnet,

@@ -141,10 +141,9 @@ int m0_front__block_take(struct m0_lnet *lnet, struct m0_front_control *fcl,
 	return rc;
 }
 
-int m0_front__array_do(struct m0_lnet *lnet, struct m0_front_control *fcl,
-		       void *ret, size_t max_bytes)
+int m0_front__array_take(struct m0_lnet *lnet, struct m0_front_control *fcl,
+			 int nr, void *ret, size_t max_bytes)
 {
-	int    nr = m0_front__control_do(lnet, fcl);
 	bool   has = nr > 0 && fcl->fcl_record->rqc_block_bytes > 0;
 	void  *block;
 	size_t bytes;
@@ -163,6 +162,13 @@ int m0_front__array_do(struct m0_lnet *lnet, struct m0_front_control *fcl,
 	}
 	m0_front__control_put(lnet, fcl);
 	return nr < 0 || rc == 0 ? nr : rc;
+}
+
+int m0_front__array_do(struct m0_lnet *lnet, struct m0_front_control *fcl,
+		       void *ret, size_t max_bytes)
+{
+	return m0_front__array_take(lnet, fcl, m0_front__control_do(lnet, fcl),
+				    ret, max_bytes);
 }
 
 static void probe_copy(struct m0_lnet_probe         *probe,

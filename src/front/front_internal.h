@@ -490,6 +490,12 @@ int m0_front__block_take(struct m0_lnet *lnet, struct m0_front_control *fcl,
 /** Writes to `why` why the node does not add a rule. @return rc. */
 int m0_front__udsp_refuse(int rc, char *why);
 /**
+ * Copies an answer that is an array, and puts the record.
+ * @param nr  status of the answer, as of m0_front__control_do().
+ */
+int m0_front__array_take(struct m0_lnet *lnet, struct m0_front_control *fcl,
+			 int nr, void *ret, size_t max_bytes);
+/**
  * Makes a request whose answer is an array, copies that, and puts the record.
  * @param max_bytes  bytes of `ret`; 0: only the number is wanted.
  * @return number of entries that there are, or a negative errno.

@@ -3,11 +3,6 @@
 #include "front/front_internal.h"
 #include "m0/lnet_route.h"
 
-enum {
-	/** How often the routes are read again when one of them has gone meanwhile. */
-	ROUTES_TRIES_MAX = 16
-};
-
 /* A request about the routes to a network by a gateway. */
 static int route_take(struct m0_lnet *lnet, enum m0_ring_verb verb,
 		      const struct m0_lnet_route_attr *attr,
@@ -61,62 +56,83 @@ int m0_lnet_route_del(struct m0_lnet *lnet, uint32_t net,
 	return rc;
 }
 
-/* Routes behind `after`, as many as one answer may have. */
-static int routes_part(struct m0_lnet                  *lnet,
-		       const struct m0_lnet_route_attr *after,
+/* Routes behind the one of this order, as many as one answer may have. */
+static int routes_part(struct m0_lnet *lnet, uint64_t *order,
 		       struct m0_lnet_route_info *ret, unsigned max)
 {
-	struct m0_front_control *fcl;
-	int                      rc;
+	static const struct m0_lnet_route_attr none;
+	struct m0_front_control               *fcl;
+	int                                    rc;
 
 	M0_PRE(max <= M0_RING_ROUTES_MAX);
-	rc = route_take(lnet, M0_RING_ROUTE_GET, after, &fcl);
+	rc = route_take(lnet, M0_RING_ROUTE_GET, &none, &fcl);
 	if (rc != 0)
 		return rc;
 	fcl->fcl_record->rqc_route.rrt_max = max;
-	rc = m0_front__array_do(lnet, fcl, ret, max * sizeof *ret);
+	fcl->fcl_record->rqc_route.rrt_after = *order;
+	rc = m0_front__control_do(lnet, fcl);
+	if (rc >= 0)
+		*order = fcl->fcl_record->rqc_order;
+	rc = m0_front__array_take(lnet, fcl, rc, ret, max * sizeof *ret);
 	/* The node may be in another process. */
 	return max != 0 && rc > (int)max ? -EPROTO : rc;
 }
 
-/* All routes, in parts between which the node moves messages.
- * @retval -ENOENT  the last route of a part went meanwhile. */
-static int routes_all(struct m0_lnet *lnet, struct m0_lnet_route_info *ret,
-		      unsigned max)
+static bool is_route(const struct m0_lnet_route_info *one,
+		     const struct m0_lnet_route_info *two)
 {
-	struct m0_lnet_route_attr after = { .lra_gateway = m0_lnet_nid_any };
-	unsigned                  nr = 0;
-	unsigned                  part;
-	int                       rc;
+	return one->lri_attr.lra_net == two->lri_attr.lra_net &&
+	       m0_lnet_nid_eq(&one->lri_attr.lra_gateway,
+			      &two->lri_attr.lra_gateway);
+}
+
+/* A route that went and came back meanwhile is there twice: the later one counts. */
+static unsigned routes_unique(struct m0_lnet_route_info *ret, unsigned nr)
+{
+	unsigned kept_nr = 0;
+	unsigned i;
+	unsigned k;
+
+	for (i = 0; i < nr; ++i) {
+		for (k = 0; k < kept_nr && !is_route(&ret[k], &ret[i]); ++k)
+			;
+		ret[k] = ret[i];
+		kept_nr += k == kept_nr;
+	}
+	return kept_nr;
+}
+
+/* All routes, in parts between which the node moves messages.
+ * @param newest  order of the newest route when the first part begins. */
+static int routes_all(struct m0_lnet *lnet, uint64_t newest,
+		      struct m0_lnet_route_info *ret, unsigned max)
+{
+	uint64_t order = 0;
+	unsigned nr = 0;
+	unsigned part;
+	int      rc;
 
 	do {
 		part = min_check(max - nr, (unsigned)M0_RING_ROUTES_MAX);
-		rc = routes_part(lnet, &after, ret + nr, part);
+		rc = routes_part(lnet, &order, ret + nr, part);
 		if (rc < 0)
 			return rc;
 		nr += (unsigned)rc;
-		if (rc > 0)
-			after = ret[nr - 1].lri_attr;
 	} while (rc == (int)part && nr < max);
 	M0_POST(nr <= max);
-	return (int)nr;
+	return (int)(order > newest ? routes_unique(ret, nr) : nr);
 }
 
 int m0_lnet_route_get(struct m0_lnet *lnet, struct m0_lnet_route_info *ret,
 		      unsigned max)
 {
-	static const struct m0_lnet_route_attr none;
-	int all = routes_part(lnet, &none, NULL, 0);
-	int tries;
-	int nr = -ENOENT;
+	uint64_t newest = 0;
+	int      all = routes_part(lnet, &newest, NULL, 0);
+	int      nr;
 
 	if (all <= 0 || max == 0)
 		return all;
-	/* Routes may go as fast as they are read. */
-	for (tries = 0; nr == -ENOENT && tries < ROUTES_TRIES_MAX; ++tries)
-		nr = routes_all(lnet, ret, max);
-	if (nr < 0)
-		return nr == -ENOENT ? -EBUSY : nr;
+	nr = routes_all(lnet, newest, ret, max);
 	/* Routes that came or went meanwhile are there or not. */
 	return nr < (int)max ? nr : max_check(all, nr);
 }

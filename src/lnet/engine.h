@@ -419,14 +419,15 @@ int m0_lnet_engine_route_add(struct m0_lnet_engine           *eng,
 unsigned m0_lnet_engine_route_del(struct m0_lnet_engine *eng, uint32_t net,
 				  const struct m0_lnet_nid *gateway);
 /**
- * Routes behind that of `net` and `gateway`, in steps as many as entries.
- * @param gateway  ANY: from the first on.
- * @param max      0: the number of all is returned.
- * @retval -ENOENT
+ * Copies routes in the order in which they were added. A route that is removed and
+ * added again is another one, the newest.
+ * @param order  in: only routes added after the one of this order are wanted, 0: all;
+ *               out: the order of the last one that was copied.
+ * @param max    0: the number of all is returned, and the order of the newest.
  */
-int m0_lnet_engine_route_get(const struct m0_lnet_engine *eng, uint32_t net,
-			     const struct m0_lnet_nid  *gateway,
-			     struct m0_lnet_route_info *ret, unsigned max);
+unsigned m0_lnet_engine_route_get(const struct m0_lnet_engine *eng,
+				  uint64_t                    *order,
+				  struct m0_lnet_route_info *ret, unsigned max);
 /** @retval -ESHUTDOWN */
 int  m0_lnet_engine_routing_set(struct m0_lnet_engine *eng, bool on);
 void m0_lnet_engine_pools_set(struct m0_lnet_engine *eng,

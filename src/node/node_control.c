@@ -207,11 +207,12 @@ static int route_del_do(struct m0_node *node, uint32_t nr)
 
 static int route_get_do(struct m0_node *node, uint32_t nr)
 {
-	const struct m0_ring_route choice =
-		m0_node__control_record(node, nr)->rqc_route;
-	unsigned max = min_check(choice.rrt_max, (uint32_t)M0_RING_ROUTES_MAX);
+	struct m0_ring_control    *record = m0_node__control_record(node, nr);
+	uint64_t                   order = record->rqc_route.rrt_after;
+	unsigned                   max = min_check(record->rqc_route.rrt_max,
+						   (uint32_t)M0_RING_ROUTES_MAX);
 	struct m0_lnet_route_info *routes = NULL;
-	int                        routes_nr;
+	unsigned                   routes_nr;
 	int                        rc;
 
 	M0_PRE_EX(m0_node__invariant(node));
@@ -220,16 +221,15 @@ static int route_get_do(struct m0_node *node, uint32_t nr)
 		if (routes == NULL)
 			return -ENOMEM;
 	}
-	routes_nr = m0_lnet_engine_route_get(node->nod_engine,
-					     choice.rrt_attr.lra_net,
-					     &choice.rrt_attr.lra_gateway,
-					     routes, max);
-	if (routes == NULL || routes_nr <= 0) {
+	routes_nr =
+		m0_lnet_engine_route_get(node->nod_engine, &order, routes, max);
+	record->rqc_order = order;
+	if (routes == NULL || routes_nr == 0) {
 		m0_free(routes);
-		return routes_nr;
+		return (int)routes_nr;
 	}
-	rc = block_give(node, nr, routes, (size_t)routes_nr * sizeof *routes);
-	return rc == 0 ? routes_nr : rc;
+	rc = block_give(node, nr, routes, routes_nr * sizeof *routes);
+	return rc == 0 ? (int)routes_nr : rc;
 }
 
 static int routing_set_do(struct m0_node *node, uint32_t nr)

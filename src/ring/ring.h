@@ -334,11 +334,12 @@ struct m0_ring_choice {
 	uint32_t rch_max;
 };
 
-/** A route, or routes that are meant. Of routes that are wanted: that before the first
- * (with the gateway ANY: none is), and how many at most (0: their number). */
+/** A route, or routes that are meant. Of routes that are wanted: rqc_order of the part
+ * before (0: there is none), and how many at most (0: their number). */
 struct m0_ring_route {
 	struct m0_lnet_route_attr rrt_attr;
 	uint32_t                  rrt_max;
+	uint64_t                  rrt_after;
 };
 
 /** A rule of selection, or the index of one, or the rules that are wanted. */
@@ -413,6 +414,9 @@ struct m0_ring_control {
 	uint32_t rqc_piece_bytes;
 	/** The number of changes of the NIDs so far, after NIDS_GET. */
 	uint32_t rqc_version;
+	/** After ROUTE_GET: the order of the last route of the answer; if their
+	 * number was wanted, that of the newest one. */
+	uint64_t rqc_order;
 	union {
 		struct m0_ring_probe      rqc_probe;
 		struct m0_lnet_fault_attr rqc_fault;

@@ -425,30 +425,30 @@ static void route_draw(const struct m0_lnet_engine *eng,
 	to->lri_sent_nr = route->lrt_sent_nr;
 }
 
-int m0_lnet_engine_route_get(const struct m0_lnet_engine *eng, uint32_t net,
-			     const struct m0_lnet_nid  *gateway,
-			     struct m0_lnet_route_info *ret, unsigned max)
+unsigned m0_lnet_engine_route_get(const struct m0_lnet_engine *eng,
+				  uint64_t                    *order,
+				  struct m0_lnet_route_info *ret, unsigned max)
 {
 	const struct m0_lnet_routes *routes = m0_lnet__routes(eng);
-	const struct m0_list_link   *at = m0_list_first(&routes->lrs_routes);
 	const struct m0_lnet_route  *route;
-	unsigned                     nr;
+	uint64_t                     after = *order;
+	unsigned                     nr = 0;
 
-	if (max == 0)
-		return (int)routes->lrs_nr;
-	if (!m0_lnet_nid_is_any(gateway)) {
-		route = route_find(eng, net, gateway);
-		if (route == NULL)
-			return -ENOENT;
-		at = m0_list_next(&routes->lrs_routes, &route->lrt_link);
+	if (max == 0) {
+		*order = routes->lrs_order;
+		return routes->lrs_nr;
 	}
-	for (nr = 0; at != NULL && nr < max; ++nr) {
-		route_draw(eng,
-			   container_of(at, struct m0_lnet_route, lrt_link),
-			   &ret[nr]);
-		at = m0_list_next(&routes->lrs_routes, at);
+	m0_list_for_each_entry(&routes->lrs_routes, route, struct m0_lnet_route,
+			       lrt_link) {
+		if (route->lrt_order <= after)
+			continue;
+		if (nr == max)
+			break;
+		M0_ASSERT(route->lrt_order > *order);
+		*order = route->lrt_order;
+		route_draw(eng, route, &ret[nr++]);
 	}
-	return (int)nr;
+	return nr;
 }
 
 /* -- adding and removing --------------------------------------------------- */
@@ -559,6 +559,7 @@ static void route_link(struct m0_lnet_engine *eng, struct m0_lnet_route *route)
 	m0_list_add_tail(&route->lrt_far->far_routes, &route->lrt_of_far);
 	++route->lrt_far->far_routes_nr;
 	m0_list_add_tail(&all->lrs_routes, &route->lrt_link);
+	route->lrt_order = ++all->lrs_order;
 	++all->lrs_nr;
 	route->lrt_since = eng->le_now;
 	route->lrt_reported = m0_lnet__route_why(eng, route);

@@ -64,7 +64,9 @@ struct m0_lnet_route {
 	struct m0_list_link       lrt_of_gateway;
 	struct m0_list_link       lrt_of_far;
 	/** In lrs_routes. */
-	struct m0_list_link    lrt_link;
+	struct m0_list_link lrt_link;
+	/** Higher than those of all routes that were added before. */
+	uint64_t               lrt_order;
 	enum m0_lnet_far_state lrt_far_state;
 	/** The route was a loop, and is not used until then or the next check of
 	 * its gateway. 0: no. */
@@ -94,6 +96,8 @@ struct m0_lnet_routes {
 	struct m0_hash lrs_fars;
 	struct m0_list lrs_routes;
 	unsigned       lrs_nr;
+	/** Order of the newest route; 0: there was none yet. */
+	uint64_t       lrs_order;
 	struct m0_list lrs_gateways;
 	uint64_t       lrs_used_nr;
 	/** Time when an unreachable destination may be logged again. */

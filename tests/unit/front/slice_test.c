@@ -3,6 +3,7 @@
  * A scrape of a node reads in slices. The node bounds each of them itself,
  * whatever a front asks for, so that no step of a scrape handles more entries.
  */
+#include <pthread.h>
 #include <stdio.h>
 
 #include "unit/base/panics.h"
@@ -10,6 +11,7 @@
 #include "front/front_internal.h"
 #include "m0/lnet_info.h"
 #include "m0/lnet_route.h"
+#include "m0/lnet_tune.h"
 #include "m0/log.h"
 
 enum {
@@ -95,7 +97,6 @@ static void node_gives_few_routes_at_a_time(void **state)
 
 	(void)state;
 	fcl->fcl_record->rqc_route = (struct m0_ring_route){
-		.rrt_attr = { .lra_gateway = m0_lnet_nid_any },
 		.rrt_max = ENTRIES_NR,
 	};
 	assert_int_equal(m0_front__array_do(lnet, fcl, rows, sizeof rows),
@@ -114,19 +115,118 @@ static void node_gives_few_routes_at_a_time(void **state)
 	assert_int_equal(m0_lnet_route_get(lnet, NULL, 0), ENTRIES_NR);
 }
 
-/* The route behind which the next slice begins is not there. */
-static void route_that_went_ends_the_slice(void **state)
+/* The routes behind the one of this order. */
+static int slice_get(uint64_t *order, struct m0_lnet_route_info *rows)
 {
-	struct m0_lnet_route_info row;
-	struct m0_front_control  *fcl = control(M0_RING_ROUTE_GET);
+	struct m0_front_control *fcl = control(M0_RING_ROUTE_GET);
+	int                      rc;
+
+	fcl->fcl_record->rqc_route = (struct m0_ring_route){
+		.rrt_max = SLICE,
+		.rrt_after = *order,
+	};
+	rc = m0_front__control_do(lnet, fcl);
+	*order = fcl->fcl_record->rqc_order;
+	return m0_front__array_take(lnet, fcl, rc, rows, SLICE * sizeof *rows);
+}
+
+static void again(unsigned i)
+{
+	struct m0_lnet_route_attr attr = { .lra_gateway = nid_of(i),
+					   .lra_hops = 1 };
+	char                      why[M0_LNET_WHY_BYTES];
+
+	assert_int_equal(m0_lnet_net_parse(&attr.lra_net, "tcp9"), 0);
+	assert_int_equal(
+		m0_lnet_route_del(lnet, attr.lra_net, &attr.lra_gateway), 1);
+	assert_int_equal(m0_lnet_route_add(lnet, &attr, why), 0);
+}
+
+/* The last route of a slice is removed and added again: it is the newest now. */
+static void route_that_came_back_ends_no_slice(void **state)
+{
+	static struct m0_lnet_route_info rows[SLICE];
+	struct m0_lnet_nid               nid = nid_of(SLICE);
+	uint64_t                         order = 0;
 
 	(void)state;
-	fcl->fcl_record->rqc_route = (struct m0_ring_route){
-		.rrt_attr = { .lra_gateway = nid_of(ENTRIES_NR) },
-		.rrt_max = 1,
-	};
-	assert_int_equal(m0_front__array_do(lnet, fcl, &row, sizeof row),
-			 -ENOENT);
+	assert_int_equal(slice_get(&order, rows), SLICE);
+	again(SLICE - 1);
+	assert_int_equal(slice_get(&order, rows), SLICE);
+	assert_true(m0_lnet_nid_eq(&rows[0].lri_attr.lra_gateway, &nid));
+	assert_int_equal(slice_get(&order, rows), SLICE);
+	/* The last seven, and the one that came back. */
+	assert_int_equal(slice_get(&order, rows), ENTRIES_NR - 3 * SLICE + 1);
+	assert_int_equal(slice_get(&order, rows), 0);
+}
+
+static bool is_over;
+
+static void *come_and_go(void *arg)
+{
+	unsigned i = 0;
+
+	(void)arg;
+	while (!__atomic_load_n(&is_over, __ATOMIC_RELAXED))
+		again(i++ % ENTRIES_NR);
+	return NULL;
+}
+
+/* Reads the routes; none may be there twice. */
+static int routes_once(unsigned max)
+{
+	static struct m0_lnet_route_info rows[2 * ENTRIES_NR];
+	int                              nr;
+	int                              i;
+	int                              k;
+
+	assert_true(max <= ARRAY_SIZE(rows));
+	nr = m0_lnet_route_get(lnet, rows, max);
+	assert_in_range(nr, 1, max);
+	for (i = 0; i < nr; ++i)
+		for (k = 0; k < i; ++k)
+			assert_memory_not_equal(&rows[i].lri_attr,
+						&rows[k].lri_attr,
+						sizeof rows[i].lri_attr);
+	return nr;
+}
+
+static void routes_that_come_and_go_are_there_once(void **state)
+{
+	pthread_t thread;
+	unsigned  i;
+
+	(void)state;
+	assert_int_equal(pthread_create(&thread, NULL, come_and_go, NULL), 0);
+	for (i = 0; i < 500; ++i)
+		assert_in_range(routes_once(2 * ENTRIES_NR), ENTRIES_NR / 2,
+				ENTRIES_NR);
+	__atomic_store_n(&is_over, true, __ATOMIC_RELAXED);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	assert_int_equal(routes_once(2 * ENTRIES_NR), ENTRIES_NR);
+}
+
+/* Two gateways turn out to be NIDs of one router: the routes stay as they are. */
+static void routes_by_two_nids_of_a_router_are_there_once(void **state)
+{
+	struct m0_lnet_nid        one = nid_of(ENTRIES_NR);
+	struct m0_lnet_nid        two = nid_of(ENTRIES_NR + 1);
+	struct m0_lnet_route_attr attr = { .lra_hops = 1 };
+	char                      why[M0_LNET_WHY_BYTES];
+	char                      net[16];
+	unsigned                  i;
+
+	(void)state;
+	for (i = 0; i < 2 * SLICE; ++i) {
+		(void)snprintf(net, sizeof net, "tcp%u", 10 + i % SLICE);
+		assert_int_equal(m0_lnet_net_parse(&attr.lra_net, net), 0);
+		attr.lra_gateway = i < SLICE ? one : two;
+		assert_int_equal(m0_lnet_route_add(lnet, &attr, why), 0);
+	}
+	assert_int_equal(m0_lnet_peer_add(lnet, &one, &two, 1, true), 0);
+	assert_int_equal(routes_once(2 * ENTRIES_NR), ENTRIES_NR + 2 * SLICE);
+	assert_int_equal(m0_lnet_route_del(lnet, M0_LNET_NET_ANY, &one),
+			 2 * SLICE);
 }
 
 int main(void)
@@ -134,7 +234,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(node_gives_few_peer_nis_at_a_time),
 		cmocka_unit_test(node_gives_few_routes_at_a_time),
-		cmocka_unit_test(route_that_went_ends_the_slice),
+		cmocka_unit_test(route_that_came_back_ends_no_slice),
+		cmocka_unit_test(routes_by_two_nids_of_a_router_are_there_once),
+		cmocka_unit_test(routes_that_come_and_go_are_there_once),
 	};
 
 	return cmocka_run_group_tests(tests, node_open, node_close);

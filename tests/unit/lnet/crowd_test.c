@@ -374,9 +374,9 @@ static void rest(void)
 			router_up(i);
 	crowd_run(crowd, TRANSACTION_MS + BOUND_MS);
 	for (i = 0; i < ENDS_NR; ++i) {
-		nr = (unsigned)m0_lnet_engine_route_get(
-			crowd->crw_node[i].cno_engine, 0, &m0_lnet_nid_any,
-			infos, ROUTERS_NR);
+		nr = m0_lnet_engine_route_get(crowd->crw_node[i].cno_engine,
+					      &(uint64_t){ 0 }, infos,
+					      ROUTERS_NR);
 		assert_int_equal(nr, ROUTERS_NR);
 		for (k = 0; k < nr; ++k)
 			assert_int_equal(infos[k].lri_why, M0_LNET_ROUTE_UP);

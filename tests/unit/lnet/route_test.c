@@ -22,8 +22,8 @@ static void route_with_a_wrong_field_is_refused(void **state)
 			 -EHOSTUNREACH);
 	assert_int_equal(route_try_add(0, "tcp1", "10.0.0.1@tcp", 0, 0),
 			 -EHOSTUNREACH);
-	assert_int_equal(m0_lnet_engine_route_get(one->pno_engine, 0,
-						  &m0_lnet_nid_any, NULL, 0),
+	assert_int_equal(m0_lnet_engine_route_get(one->pno_engine,
+						  &(uint64_t){ 0 }, NULL, 0),
 			 0);
 }
 

@@ -85,8 +85,8 @@ static inline struct m0_lnet_route_info route_info(unsigned i, unsigned nr)
 	struct m0_lnet_route_info infos[16];
 
 	memset(infos, 0, sizeof infos);
-	assert_in_range(m0_lnet_engine_route_get(node(i)->pno_engine, 0,
-						 &m0_lnet_nid_any, infos,
+	assert_in_range(m0_lnet_engine_route_get(node(i)->pno_engine,
+						 &(uint64_t){ 0 }, infos,
 						 ARRAY_SIZE(infos)),
 			nr + 1, ARRAY_SIZE(infos));
 	return infos[nr];
