@@ -341,11 +341,13 @@ void m0_serve__near_count(struct m0_serve *srv, const struct m0_lnet_event *ev)
 	uint64_t copied;
 
 	if (!M0_IN(ev->ev_type, (M0_LNET_EV_PUT, M0_LNET_EV_REPLY)) ||
-	    ev->ev_status != 0 || !m0_lnet_nid_is_lo(&ev->ev_sender))
+	    !m0_lnet_nid_is_lo(&ev->ev_sender))
 		return;
 	copied = min64u(ev->ev_mlength, srv->srv_due_bytes);
 	srv->srv_due_bytes -= copied;
-	count(&srv->srv_daemon_bytes, ev->ev_mlength - copied);
+	/* A message that was aborted may have been copied before: it is due no more. */
+	if (ev->ev_status == 0)
+		count(&srv->srv_daemon_bytes, ev->ev_mlength - copied);
 }
 
 /* Counts the answer to a copy that was asked for. */

@@ -131,14 +131,49 @@ static void bytes_are_counted_by_who_copied_them(void **state)
 	detach();
 }
 
-/* Regions with a home, after all that the node's thread has done so far. */
-static uint32_t homes_nr(void)
+/* After all that the node's thread has done so far. */
+static void node_pass(void)
 {
 	struct m0_lnet_info *info;
 
 	assert_int_equal(m0_lnet_info_get(fix.fx_lnet, &info), 0);
 	m0_lnet_info_free(info);
+}
+
+/* Regions with a home, after all that the node's thread has done so far. */
+static uint32_t homes_nr(void)
+{
+	node_pass();
 	return fix.fx_server.asv_copies.vcs_nr;
+}
+
+/* A process has copied, but gave up its MD before: what the daemon copies later counts. */
+static void copies_of_an_aborted_message_are_not_due(void **state)
+{
+	struct m0_shared_request unlink = { .srq_opcode = M0_SHARED_MD_UNLINK };
+	struct m0_shared_request done = { .srq_opcode = M0_SHARED_COPY_DONE };
+	struct m0_shared_report  rep;
+
+	(void)state;
+	attach(&to);
+	attach(&from);
+	assert_true(fix_entry(&to, 0, BITS, 0));
+	assert_true(fix_move(&from, 0, BITS, SOURCE_AT));
+	rep = report(&to, M0_SHARED_COPY);
+	unlink.srq_gen = to.fp_gen;
+	assert_true(fix_put(&to, &unlink));
+	node_pass();
+	done.srq_nr = rep.shp_nr;
+	done.srq_gen = rep.shp_gen;
+	assert_true(fix_put(&to, &done));
+	rep = report(&to, M0_SHARED_EV_INCOMING);
+	assert_true(rep.shp_event.rev_status < 0);
+	(void)report(&to, M0_SHARED_ME_GONE);
+	(void)report(&from, M0_SHARED_EV_SEND);
+	counts_are(BYTES, 0, 0);
+	message(true, -ESRCH);
+	counts_are(BYTES, BYTES, 1);
+	detach();
 }
 
 /* The process that has attached first. */
@@ -299,6 +334,7 @@ int main(void)
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		CASE(bytes_are_counted_by_who_copied_them),
+		CASE(copies_of_an_aborted_message_are_not_due),
 		CASE(rule_forbids_copies),
 		CASE(removed_regions_are_forgotten),
 		CASE(bytes_by_shadows_are_counted),
