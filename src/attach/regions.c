@@ -39,12 +39,15 @@ int m0_attach__region_take(struct m0_attach__proc        *proc,
 		return rc;
 	}
 	map->vmp_bytes = region->aer_bytes;
-	map->vmp_home = (struct m0_serve_home){
-		.vhm_addr = region->aer_home,
-		.vhm_cookie_at = region->aer_cookie_at,
-	};
-	memcpy(map->vmp_home.vhm_cookie, region->aer_cookie,
-	       sizeof region->aer_cookie);
+	/* Nobody may copy from the process: its addresses are of no use. */
+	if (!proc->apr_no_copies) {
+		map->vmp_home = (struct m0_serve_home){
+			.vhm_addr = region->aer_home,
+			.vhm_cookie_at = region->aer_cookie_at,
+		};
+		memcpy(map->vmp_home.vhm_cookie, region->aer_cookie,
+		       sizeof region->aer_cookie);
+	}
 	/* Only this thread closes. */
 	return m0_serve_maps_put(maps, region->aer_nr, map) ? 0 : -ESHUTDOWN;
 }

@@ -187,6 +187,23 @@ static const struct m0_serve *first_serve(void)
 	return ret;
 }
 
+/* The daemon has the region of the process, and no address in it. */
+static void first_home_is_not_kept(void)
+{
+	static const struct m0_serve_home none;
+	struct m0_serve_home              home = { .vhm_addr = 1 };
+	struct m0_serve_maps             *maps;
+
+	m0_mutex_lock(&fix.fx_server.asv_lock);
+	maps = &fix.fx_server.asv_procs[0]->apr_maps;
+	m0_mutex_lock(&maps->vms_lock);
+	if (maps->vms_maps[0] != NULL)
+		home = maps->vms_maps[0]->vmp_home;
+	m0_mutex_unlock(&maps->vms_lock);
+	m0_mutex_unlock(&fix.fx_server.asv_lock);
+	assert_memory_equal(&home, &none, sizeof none);
+}
+
 /* Either end may be a process that the rule is about. */
 static void rule_forbids_copies(void **state)
 {
@@ -202,6 +219,7 @@ static void rule_forbids_copies(void **state)
 	message(false, 0);
 	counts_are(0, BYTES, 0);
 	assert_int_equal(homes_nr(), 0);
+	first_home_is_not_kept();
 	detach();
 }
 
