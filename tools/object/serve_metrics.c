@@ -18,6 +18,10 @@ enum {
 /** A signal between two looks at it waits no longer than that. */
 #define WAIT_NS M0_TIME_ONE_SECOND
 
+/** Application data of a connection or session that is counted and has no row. That of one
+ * which was there before the watch is NULL. */
+static struct serve_row omitted;
+
 /** Connections or sessions. */
 struct rows {
 	/** SERVE_METRICS_ROWS_MAX. */
@@ -79,7 +83,7 @@ static int rows_init(struct rows *rows)
 	return 0;
 }
 
-/* NULL: the thing is not shown. */
+/* Returns &omitted if all rows are in use. */
 static struct serve_row *row_new(struct rows *rows)
 {
 	struct m0_list_link *link = m0_list_first(&rows->rws_free);
@@ -88,7 +92,7 @@ static struct serve_row *row_new(struct rows *rows)
 	++rows->rws_nr;
 	if (link == NULL) {
 		++rows->rws_omitted_nr;
-		return NULL;
+		return &omitted;
 	}
 	m0_list_del(link);
 	row = container_of(link, struct serve_row, swr_link);
@@ -101,8 +105,10 @@ static struct serve_row *row_new(struct rows *rows)
 
 static void row_del(struct rows *rows, struct serve_row *row)
 {
+	if (row == NULL)
+		return;
 	--rows->rws_nr;
-	if (row == NULL) {
+	if (row == &omitted) {
 		--rows->rws_omitted_nr;
 		return;
 	}
@@ -133,7 +139,7 @@ static void conn_added(struct m0_rpc_machine_watch *watch,
 	m0_mutex_lock(&metrics->smt_lock);
 	row = row_new(&metrics->smt_conns);
 	conn->c_app_private = row;
-	if (row != NULL) {
+	if (row != &omitted) {
 		row->swr_client = conn->c_uuid;
 		row->swr_incarnation = conn->c_incarnation;
 		(void)m0_rpc_conn_addr(conn, row->swr_addr);
@@ -159,20 +165,21 @@ static void session_added(struct m0_rpc_machine_watch *watch,
 {
 	struct serve_metrics     *metrics = metrics_of(watch);
 	const struct m0_rpc_conn *conn = session->s_conn;
+	struct serve_row         *of = conn->c_app_private;
 	struct serve_row         *row;
 
 	m0_mutex_lock(&metrics->smt_lock);
 	row = row_new(&metrics->smt_sessions);
 	session->s_app_private = row;
-	if (row != NULL) {
+	if (row != &omitted) {
 		row->swr_client = conn->c_uuid;
 		row->swr_incarnation = conn->c_incarnation;
 		row->swr_session = session->s_session_id;
 		row->swr_streams = session->s_streams_nr;
 		row->swr_window = session->s_window;
 	}
-	if (conn->c_app_private != NULL)
-		++((struct serve_row *)conn->c_app_private)->swr_sessions_nr;
+	if (of != NULL)
+		++of->swr_sessions_nr;
 	m0_mutex_unlock(&metrics->smt_lock);
 }
 
@@ -184,7 +191,8 @@ static void session_removed(struct m0_rpc_machine_watch *watch,
 
 	m0_mutex_lock(&metrics->smt_lock);
 	row_del(&metrics->smt_sessions, session->s_app_private);
-	if (conn != NULL)
+	/* One that was not seen was not counted. */
+	if (conn != NULL && session->s_app_private != NULL)
 		--conn->swr_sessions_nr;
 	m0_mutex_unlock(&metrics->smt_lock);
 	session->s_app_private = NULL;
