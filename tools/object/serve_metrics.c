@@ -46,6 +46,8 @@ struct serve_metrics {
 	m0_time_t                   smt_since;
 	uint64_t                    smt_scrapes_nr;
 	uint64_t                    smt_took_ns;
+	/** Does the RPC machine's thread answer? */
+	struct metrics_verdict smt_answers;
 	/** Guards what follows. */
 	struct m0_mutex  smt_lock;
 	struct rows      smt_conns;
@@ -469,9 +471,11 @@ static const char *sick_why(void *arg)
 	struct serve_metrics *metrics = arg;
 	struct m0_rpc_stats   stats;
 
+	if (metrics_verdict_is_fresh(&metrics->smt_answers))
+		return metrics->smt_answers.mvd_why;
 	m0_rpc_machine_get_stats(&metrics->smt_server->sv_machine, &stats,
 				 false);
-	return NULL;
+	return metrics_verdict_note(&metrics->smt_answers, NULL);
 }
 
 static const char *unready_why(void *arg)

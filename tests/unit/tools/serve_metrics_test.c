@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Metrics of a service: clients that connected before the watch was attached, and more
  * sessions than are shown. */
+#include <arpa/inet.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -25,6 +27,21 @@ static struct tool_fail      fail;
 static struct m0_net_domain  dom;
 static struct m0_rpc_machine client;
 static struct m0_rpc_session sessions[SESSIONS_MAX];
+
+/* Calls of the RPC machine's thread for its counters. */
+static int asked_nr;
+
+void __real_m0_rpc_machine_get_stats(struct m0_rpc_machine *machine,
+				     struct m0_rpc_stats *ret, bool reset);
+void __wrap_m0_rpc_machine_get_stats(struct m0_rpc_machine *machine,
+				     struct m0_rpc_stats *ret, bool reset);
+
+void __wrap_m0_rpc_machine_get_stats(struct m0_rpc_machine *machine,
+				     struct m0_rpc_stats *ret, bool reset)
+{
+	++asked_nr;
+	__real_m0_rpc_machine_get_stats(machine, ret, reset);
+}
 
 static int up(void **state)
 {
@@ -141,6 +158,58 @@ static void sessions_without_a_row_are_counted(void **state)
 	metrics_say("colibri_metrics_omitted_sessions", 0);
 }
 
+/* A prober's connection, which has sent its request. */
+static int probe_start(const char *path)
+{
+	struct sockaddr_in addr = {
+		.sin_family = AF_INET,
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+	};
+	char request[64];
+	int  fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int  port;
+
+	assert_true(fd >= 0);
+	assert_int_equal(sscanf(serve_metrics_url(sv.sv_metrics),
+				"http://127.0.0.1:%d/", &port),
+			 1);
+	addr.sin_port = htons((uint16_t)port);
+	assert_int_equal(connect(fd, (struct sockaddr *)&addr, sizeof addr), 0);
+	snprintf(request, sizeof request, "GET %s HTTP/1.0\r\n\r\n", path);
+	assert_int_equal(send(fd, request, strlen(request), 0),
+			 strlen(request));
+	return fd;
+}
+
+/* Serves until a prober has its answer, which is of this status. */
+static void probe_end(int fd, const char *status)
+{
+	char    answer[512];
+	ssize_t nr;
+
+	do {
+		serve_metrics_wait(sv.sv_metrics, fd);
+		nr = recv(fd, answer, sizeof answer - 1, MSG_DONTWAIT);
+	} while (nr < 0 && errno == EAGAIN);
+	assert_true(nr > 0);
+	answer[nr] = '\0';
+	assert_memory_equal(answer + strlen("HTTP/1.x "), status,
+			    strlen(status));
+	(void)close(fd);
+}
+
+static void probers_share_an_answer_of_the_machine(void **state)
+{
+	int i;
+
+	(void)state;
+	asked_nr = 0;
+	for (i = 0; i < 20; ++i)
+		probe_end(probe_start("/healthz"), "200");
+	/* An answer holds for half a second. */
+	assert_in_range(asked_nr, 1, 10);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, up, down)
 
 int main(void)
@@ -148,6 +217,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(client_from_before_the_watch_is_not_counted_down),
 		TEST(sessions_without_a_row_are_counted),
+		TEST(probers_share_an_answer_of_the_machine),
 	};
 	int rc = m0_net_init();
 
