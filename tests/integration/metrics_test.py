@@ -334,9 +334,9 @@ class Metrics(Web, cli.Case):
 class Service(Web, service.Case):
     """The metrics of `colibri serve`."""
 
-    def served(self, *options):
+    def served(self, *options, **kwargs):
         """A service, and where its metrics are."""
-        server = service.Server(self, '--metrics', '0', *options)
+        server = service.Server(self, '--metrics', '0', *options, **kwargs)
         url = urllib.parse.urlsplit(server.metrics)
         return server, (url.hostname, url.port)
 
@@ -402,6 +402,22 @@ class Service(Web, service.Case):
             samples = self.families(where)[1]
         self.assertEqual([name for name, _ in samples if '_connection_' in name],
                          [])
+
+    def test_probers_are_answered_while_it_drains(self):
+        server, where = self.served(shim=self.shim())
+        self.make('shim/hang', b'')
+        child = self.start_client(
+            'put', self.make('large', os.urandom(1 << 20)), server.ep + ':')
+        self.wait_until(lambda: os.path.exists(self.path('shim', 'hangs')),
+                        'nothing is synced')
+        server.child.send_signal(signal.SIGTERM)
+        self.wait_until(lambda: self.get(where, '/readyz')[:2] ==
+                        (503, 'the service is ending\n'), 'it is ready')
+        self.assertEqual(self.get(where, '/healthz')[:2], (200, 'ok\n'))
+        self.assertIsNone(server.child.poll())
+        os.unlink(self.path('shim', 'hang'))
+        self.assertEqual(server.child.wait(cli.PATIENCE), 0)
+        self.assertEqual(child.wait(cli.PATIENCE), 0, child.stderr.read())
 
     def test_what_is_not_accepted(self):
         self.assert_refused(cli.run('serve', '--metrics', 'x', self.dir), 2,

@@ -716,7 +716,7 @@ static void serve_until_stopped(struct server *sv, struct serve_args *args,
 	if (!args->va_quiet && !args->va_json && stop_lets_say(stderr))
 		fprintf(stderr, "colibri serve: ending; what is under way is "
 				"finished\n");
-	m0_rpc_machine_stop(&sv->sv_machine, false);
+	serve_drain(sv);
 	end_say(sv, args);
 }
 

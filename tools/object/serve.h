@@ -240,6 +240,11 @@ void serve_move_begin(struct serve_op *op);
 /** The transfer has ended with `rc`. @return  the outcome of the operation. */
 int serve_move_end(struct serve_op *op, int rc);
 
+/* serve_drain.c */
+/** Takes no more requests, and waits for those that are under way; probers are answered
+ * meanwhile. */
+void serve_drain(struct server *sv);
+
 /* serve_work.c */
 int serve_work_start(struct server *sv, uint32_t threads_nr);
 /** Finishes the operations that wait, and ends the threads. */

@@ -557,6 +557,12 @@ static void rows_fini(struct rows *rows)
 	free(rows->rws_rows);
 }
 
+void serve_metrics_close(struct serve_metrics *metrics)
+{
+	metrics_http_stop(metrics->smt_http);
+	metrics->smt_http = NULL;
+}
+
 void serve_metrics_fini(struct serve_metrics *metrics)
 {
 	int i;

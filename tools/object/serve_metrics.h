@@ -29,6 +29,8 @@ int  serve_metrics_init(struct serve_metrics **ret, struct server *sv,
 void serve_metrics_fini(struct serve_metrics *metrics);
 /** Watches the RPC machine, which has just started, until that is finalised. */
 void serve_metrics_watch(struct serve_metrics *metrics);
+/** Serves no more scrapers and probers; what is counted stays. */
+void serve_metrics_close(struct serve_metrics *metrics);
 /** Where they are served. */
 const char *serve_metrics_url(const struct serve_metrics *metrics);
 
