@@ -8,6 +8,7 @@
  *		makes `creates'
  *	fsync	fsync() fails with EIO
  *	hang	fsync() waits as long as it is there, and makes `hangs'
+ *	late	fdatasync() takes a third of a second
  *	clock	holds seconds that the wall clock is ahead
  *	slow	the store's thread sleeps whenever it frees memory
  *	walk	readdir() has no memory
@@ -94,6 +95,15 @@ SHIM int fsync(int fd)
 		return -1;
 	}
 	return (int)syscall(SYS_fsync, fd);
+}
+
+SHIM int fdatasync(int fd)
+{
+	const struct timespec nap = { .tv_nsec = 333000000 };
+
+	if (is_said("late"))
+		(void)nanosleep(&nap, NULL);
+	return (int)syscall(SYS_fdatasync, fd);
 }
 
 static int named(int rc)

@@ -132,6 +132,8 @@ struct serve_op {
 	struct serve_upload *op_upload;
 	/** When the request came, if there are metrics. */
 	m0_time_t op_came;
+	/** When it was answered; 0: when the operation ends. */
+	m0_time_t op_answered;
 	/** One of the service's buffers, with the data. */
 	struct m0_net_buffer *op_nb;
 	/** The client that waits for it or has it. */

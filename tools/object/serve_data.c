@@ -456,6 +456,38 @@ static int commit_sync(const struct serve_op *op, const struct serve_file *file)
 	return rc;
 }
 
+static int commit_over_run(struct m0_rpc_store_job *job, struct m0_rpc_tx *tx)
+{
+	(void)job;
+	(void)tx;
+	return 0;
+}
+
+static void commit_over(struct m0_rpc_store_job *job, int rc)
+{
+	(void)rc;
+	serve_op_free(container_of(job, struct serve_op, op_job));
+}
+
+/*
+ * The update was posted, and the upload is its own. To note the time until the answer, a
+ * job follows it, which ends after its transaction. In a store without a thread, where
+ * nothing stalls, nobody would wake the machine for that job.
+ */
+static void commit_posted(struct serve_op *op)
+{
+	struct m0_rpc_store *store = op->op_server->sv_store;
+
+	if (op->op_server->sv_metrics == NULL ||
+	    store->rst_ops->rso_step != NULL) {
+		serve_op_free(op);
+		return;
+	}
+	op->op_job.sj_run = &commit_over_run;
+	op->op_job.sj_done = &commit_over;
+	store->rst_ops->rso_exec(store, &op->op_job);
+}
+
 static void commit_check(struct serve_op *op)
 {
 	struct server    *sv = op->op_server;
@@ -474,8 +506,10 @@ static void commit_check(struct serve_op *op)
 		/* Not called if the client has left meanwhile. */
 		m0_mutex_lock(&sv->sv_lock);
 		op->op_upload->su_posted = true;
+		serve_upload_put(sv, op->op_upload);
+		op->op_upload = NULL;
 		m0_mutex_unlock(&sv->sv_lock);
-		serve_op_free(op);
+		commit_posted(op);
 		return;
 	}
 	m0_mutex_lock(&sv->sv_lock);

@@ -221,17 +221,12 @@ void serve_metrics_request(struct serve_metrics     *metrics,
 }
 
 void serve_metrics_operation(struct serve_metrics     *metrics,
-			     const struct m0_rpc_item *item, m0_time_t began)
+			     const struct m0_rpc_item *item, m0_time_t took)
 {
 	struct durations *durations;
-	m0_time_t         took;
-	uint32_t          opcode;
+	uint32_t          opcode = item->ri_type->rit_opcode;
 
-	if (metrics == NULL)
-		return;
-	opcode = item->ri_type->rit_opcode;
 	M0_PRE(opcode >= OBJ_OP_BASE && opcode < OBJ_REQUEST_END);
-	took = m0_time_sub(m0_time_now(), began);
 	durations = &metrics->smt_ops[opcode - OBJ_OP_BASE];
 	m0_mutex_lock(&metrics->smt_lock);
 	++durations->dur_nr[metrics_bucket(took)];

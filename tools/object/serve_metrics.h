@@ -42,9 +42,9 @@ void serve_metrics_wait(struct serve_metrics *metrics, int fd);
 /** A request has come. On the RPC machine's thread. */
 void serve_metrics_request(struct serve_metrics     *metrics,
 			   const struct m0_rpc_item *item);
-/** An operation has ended that began at `began`. */
+/** A request was answered, `took` after it came. `metrics` is not NULL. */
 void serve_metrics_operation(struct serve_metrics     *metrics,
-			     const struct m0_rpc_item *item, m0_time_t began);
+			     const struct m0_rpc_item *item, m0_time_t took);
 
 /** The text. @return as metrics_buf_end(). */
 char *serve_metrics_take(struct serve_metrics *metrics, size_t *ret_nr);

@@ -121,7 +121,12 @@ void serve_op_free(struct serve_op *op)
 		serve_buffer_put(op);
 		m0_mutex_unlock(&sv->sv_lock);
 	}
-	serve_metrics_operation(sv->sv_metrics, op->op_item, op->op_came);
+	if (sv->sv_metrics != NULL)
+		serve_metrics_operation(sv->sv_metrics, op->op_item,
+					m0_time_sub(op->op_answered != 0
+							    ? op->op_answered
+							    : m0_time_now(),
+						    op->op_came));
 	m0_rpc_item_put(op->op_item);
 	m0_free(op);
 	m0_mutex_lock(&sv->sv_lock);
