@@ -79,10 +79,14 @@ struct m0_rpc_store_lmdb_stats {
 	struct m0_hist rls_batch;
 	/** Durations of commits, in nanoseconds. */
 	struct m0_hist rls_commit_ns;
-	/** At present: keys, bytes of the file, and its largest size. */
+	/** At present: keys, bytes of the file, and its largest size. The file
+	 * never becomes smaller. */
 	uint64_t    rls_keys_nr;
 	m0_bcount_t rls_bytes;
 	m0_bcount_t rls_bytes_max;
+	/** At present: those bytes of the file that are in use. The store uses
+	 * the others again. */
+	m0_bcount_t rls_used_bytes;
 };
 
 M0_EXTERN void m0_rpc_store_lmdb_cfg_init(struct m0_rpc_store_lmdb_cfg *cfg);

@@ -22,6 +22,9 @@ enum {
 	RESERVE_PART = 64,
 	/** Upper bound of the pages from the root of a tree to a leaf. */
 	PATH = 6,
+	/** LMDB's tree of free pages, and its pages outside of trees. */
+	FREE_TREE = 0,
+	META_PAGES = 2,
 	/** A value is small if this many fit into a page. */
 	SMALL_PART = 4,
 	/** Bytes of memory for values that stay from put to put. */
@@ -61,6 +64,7 @@ struct m0_store__env {
 	/** State of the last commit; any thread reads it. */
 	uint64_t    ste_keys_nr;
 	m0_bcount_t ste_bytes;
+	m0_bcount_t ste_used_bytes;
 	size_t      ste_page_bytes;
 	uint8_t    *ste_scratch;
 	size_t      ste_scratch_nr;
@@ -126,10 +130,6 @@ static uint64_t oldest_of(struct m0_store__env *env)
  */
 static uint64_t free_nr(struct m0_store__env *env)
 {
-	enum {
-		/** LMDB's tree of free pages. */
-		FREE_TREE = 0
-	};
 	MDB_txn    *txn;
 	MDB_cursor *cursor;
 	MDB_val     key;
@@ -313,7 +313,13 @@ static int mark_put(struct m0_store__env *env, MDB_txn *txn)
 	return mdb_put(txn, env->ste_main, &key, &value, 0);
 }
 
-static void size_look(struct m0_store__env *env, uint64_t keys_nr)
+/** A transaction that is about to be committed: what its trees have. */
+struct trees {
+	uint64_t tsz_keys_nr;
+	uint64_t tsz_pages_nr;
+};
+
+static void size_look(struct m0_store__env *env, const struct trees *trees)
 {
 	MDB_envinfo info;
 	MDB_stat    stat;
@@ -321,30 +327,45 @@ static void size_look(struct m0_store__env *env, uint64_t keys_nr)
 	(void)mdb_env_info(env->ste_env, &info);
 	(void)mdb_env_stat(env->ste_env, &stat);
 	env->ste_page_bytes = stat.ms_psize;
-	__atomic_store_n(&env->ste_keys_nr, keys_nr, __ATOMIC_RELAXED);
+	__atomic_store_n(&env->ste_keys_nr, trees->tsz_keys_nr,
+			 __ATOMIC_RELAXED);
 	__atomic_store_n(&env->ste_bytes,
 			 (info.me_last_pgno + 1) * (m0_bcount_t)stat.ms_psize,
 			 __ATOMIC_RELAXED);
+	__atomic_store_n(&env->ste_used_bytes,
+			 trees->tsz_pages_nr * (m0_bcount_t)stat.ms_psize,
+			 __ATOMIC_RELAXED);
 }
 
-static uint64_t keys_nr(struct m0_store__env *env, MDB_txn *txn)
+static struct trees trees_of(struct m0_store__env *env, MDB_txn *txn)
 {
-	MDB_stat stat;
+	const MDB_dbi dbis[] = { FREE_TREE, env->ste_main, env->ste_tree };
+	struct trees  ret = { .tsz_pages_nr = META_PAGES };
+	MDB_stat      stat;
+	size_t        i;
 
-	return mdb_stat(txn, env->ste_tree, &stat) == 0 ? stat.ms_entries : 0;
+	for (i = 0; i < ARRAY_SIZE(dbis); ++i) {
+		if (mdb_stat(txn, dbis[i], &stat) != 0)
+			continue;
+		ret.tsz_pages_nr += stat.ms_branch_pages + stat.ms_leaf_pages +
+				    stat.ms_overflow_pages;
+		if (dbis[i] == env->ste_tree)
+			ret.tsz_keys_nr = stat.ms_entries;
+	}
+	return ret;
 }
 
 int m0_store__txn_commit(struct m0_store__txn *txn, bool *ret_wrote)
 {
 	struct m0_store__env *env = txn->stx_env;
-	uint64_t              nr = 0;
+	struct trees          trees = { .tsz_keys_nr = 0 };
 	int                   rc = txn->stx_rc;
 
 	if (ret_wrote != NULL)
 		*ret_wrote = txn->stx_wrote;
 	if (rc == 0 && txn->stx_within == NULL && txn->stx_wrote) {
-		nr = keys_nr(env, txn->stx_txn);
 		rc = rc_of(mark_put(env, txn->stx_txn));
+		trees = trees_of(env, txn->stx_txn);
 	}
 	if (rc != 0 || !txn->stx_wrote) {
 		m0_store__txn_abort(txn);
@@ -357,7 +378,7 @@ int m0_store__txn_commit(struct m0_store__txn *txn, bool *ret_wrote)
 		txn->stx_within->stx_wrote = true;
 		txn->stx_within->stx_left = txn->stx_left;
 	} else if (rc == 0) {
-		size_look(env, nr);
+		size_look(env, &trees);
 	}
 	return rc;
 }
@@ -560,9 +581,9 @@ int m0_store__next(struct m0_store__txn *txn, struct m0_rpc_slice key,
 
 static int trees_open(struct m0_store__env *env, bool create)
 {
-	MDB_txn *txn;
-	uint64_t nr;
-	int      rc = mdb_txn_begin(env->ste_env, NULL, 0, &txn);
+	MDB_txn     *txn;
+	struct trees trees;
+	int          rc = mdb_txn_begin(env->ste_env, NULL, 0, &txn);
 
 	if (rc != 0)
 		return rc;
@@ -576,10 +597,10 @@ static int trees_open(struct m0_store__env *env, bool create)
 		mdb_txn_abort(txn);
 		return rc;
 	}
-	nr = keys_nr(env, txn);
+	trees = trees_of(env, txn);
 	rc = mdb_txn_commit(txn);
 	if (rc == 0)
-		size_look(env, nr);
+		size_look(env, &trees);
 	return rc;
 }
 
@@ -628,8 +649,10 @@ void m0_store__env_close(struct m0_store__env *env)
 }
 
 void m0_store__env_size(struct m0_store__env *env, uint64_t *ret_keys_nr,
-			m0_bcount_t *ret_bytes)
+			m0_bcount_t *ret_bytes, m0_bcount_t *ret_used_bytes)
 {
 	*ret_keys_nr = __atomic_load_n(&env->ste_keys_nr, __ATOMIC_RELAXED);
 	*ret_bytes = __atomic_load_n(&env->ste_bytes, __ATOMIC_RELAXED);
+	*ret_used_bytes =
+		__atomic_load_n(&env->ste_used_bytes, __ATOMIC_RELAXED);
 }

@@ -571,6 +571,7 @@ void m0_rpc_store_lmdb_stats(struct m0_rpc_store            *store,
 	if (reset)
 		stats_init(&st->lst_stats);
 	m0_mutex_unlock(&st->lst_mutex);
-	m0_store__env_size(st->lst_env, &ret->rls_keys_nr, &ret->rls_bytes);
+	m0_store__env_size(st->lst_env, &ret->rls_keys_nr, &ret->rls_bytes,
+			   &ret->rls_used_bytes);
 	ret->rls_bytes_max = st->lst_cfg.rlc_bytes_max;
 }

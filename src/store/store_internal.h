@@ -69,7 +69,7 @@ int  m0_store__env_open(struct m0_store__env **ret, const char *path,
 void m0_store__env_close(struct m0_store__env *env);
 /** Statistics as of the last commit. */
 void m0_store__env_size(struct m0_store__env *env, uint64_t *ret_keys_nr,
-			m0_bcount_t *ret_bytes);
+			m0_bcount_t *ret_bytes, m0_bcount_t *ret_used_bytes);
 
 /** @param within  NULL, or the transaction that this is a part of. */
 int m0_store__txn_begin(struct m0_store__env *env, struct m0_store__txn *within,

@@ -151,8 +151,12 @@ static const struct metric store[] = {
 	      METRIC_COUNTER, rls_jobs_failed_nr),
 	STORE("colibri_store_keys", "Keys in the store.", METRIC_GAUGE,
 	      rls_keys_nr),
-	STORE("colibri_store_bytes", "Size of the file.", METRIC_GAUGE,
+	STORE("colibri_store_bytes",
+	      "Size of the file, which never becomes smaller.", METRIC_GAUGE,
 	      rls_bytes),
+	STORE("colibri_store_used_bytes",
+	      "Bytes of the file that are in use; the others are used again.",
+	      METRIC_GAUGE, rls_used_bytes),
 	STORE("colibri_store_limit_bytes", "Largest size of the file.",
 	      METRIC_GAUGE, rls_bytes_max),
 };

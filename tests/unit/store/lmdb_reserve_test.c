@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-static char                dir[] = "lmdb_reserve.XXXXXX";
+static char                dir[32];
 static struct m0_rpc_store store;
 
 static int up(void **state)
@@ -21,6 +21,7 @@ static int up(void **state)
 	struct m0_rpc_store_lmdb_cfg cfg;
 
 	(void)state;
+	snprintf(dir, sizeof dir, "lmdb_reserve.XXXXXX");
 	assert_non_null(mkdtemp(dir));
 	m0_rpc_store_lmdb_cfg_init(&cfg);
 	cfg.rlc_bytes_max = 1 << 20;
@@ -81,11 +82,46 @@ static void library_keys_leave_a_reserve(void **state)
 	}
 }
 
+/* The file stays as large as it was; what deletes have freed does not count as used. */
+static void pages_of_deleted_keys_are_not_used(void **state)
+{
+	enum {
+		KEYS = 100
+	};
+	static const uint8_t           bytes[3000];
+	struct m0_rpc_slice            value = { bytes, sizeof bytes };
+	struct m0_rpc_slice            key;
+	struct m0_rpc_store_lmdb_stats full;
+	struct m0_rpc_store_lmdb_stats stats;
+	struct m0_rpc_tx               tx = begin();
+	uint8_t                        i;
+
+	(void)state;
+	key = (struct m0_rpc_slice){ &i, 1 };
+	for (i = 1; i <= KEYS; ++i)
+		assert_int_equal(store.rst_ops->rso_put(&tx, key, value), 0);
+	assert_int_equal(end(&tx, 0), 0);
+	m0_rpc_store_lmdb_stats(&store, &full, false);
+	assert_int_equal(full.rls_keys_nr, KEYS);
+	assert_in_range(full.rls_used_bytes, KEYS * sizeof bytes,
+			full.rls_bytes);
+	for (i = 1; i <= KEYS; ++i) {
+		tx = begin();
+		assert_int_equal(end(&tx, store.rst_ops->rso_del(&tx, key)), 0);
+	}
+	m0_rpc_store_lmdb_stats(&store, &stats, false);
+	assert_int_equal(stats.rls_keys_nr, 0);
+	assert_true(stats.rls_bytes >= full.rls_bytes);
+	assert_in_range(stats.rls_used_bytes, 1, full.rls_used_bytes / 10);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(library_keys_leave_a_reserve,
 						up, down),
+		cmocka_unit_test_setup_teardown(
+			pages_of_deleted_keys_are_not_used, up, down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
