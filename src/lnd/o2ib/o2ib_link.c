@@ -375,6 +375,17 @@ static bool is_full(const struct m0_o2ib__ni *ni)
 	       ni->oni_accepting_nr >= ni->oni_drv->odr_cfg.obc_accepting_max;
 }
 
+/**
+ * Is the request one for a further connection? That of a peer that was started again is not: its
+ * connections that are still here are of its former life, and end when the request is answered.
+ */
+static bool is_for_further(const struct m0_o2ib__peer *peer,
+			   const struct m0_o2ib_hdr   *hdr)
+{
+	return m0_o2ib__is_reached(peer) &&
+	       peer->ope_wire.ibo_stamp == hdr->ibh_src_stamp;
+}
+
 /** NULL: `answer` rejects the request. */
 static struct m0_o2ib__peer *asker(struct m0_o2ib__ni    *ni,
 				   struct m0_o2ib_hdr    *hdr,
@@ -396,7 +407,7 @@ static struct m0_o2ib__peer *asker(struct m0_o2ib__ni    *ni,
 		return NULL;
 	}
 	peer = m0_o2ib__peer_get(ni, hdr->ibh_src_nid4);
-	if (peer == NULL || !has_room(ni->oni_drv, m0_o2ib__is_reached(peer))) {
+	if (peer == NULL || !has_room(ni->oni_drv, is_for_further(peer, hdr))) {
 		m0_o2ib__conn_reject(&ni->oni_self, M0_O2IB_NO_RESOURCES,
 				     answer);
 		return NULL;

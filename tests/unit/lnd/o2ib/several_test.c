@@ -345,6 +345,33 @@ static void those_of_the_peer_leave_room_for_others(void **state)
 	assert_true(other_is_accepted(1));
 }
 
+/* Connections of a peer that was started again are of its former life: they leave room for the first
+ * one of its new life, which is stale once. */
+static void those_of_a_former_life_take_no_room(void **state)
+{
+	struct m0_o2ib_hdr h = hdr(M0_O2IB_CONNREQ, 0);
+	struct rig_qp     *all[TO_ONE];
+	unsigned           i;
+
+	(void)state;
+	for (i = 0; i < TO_ONE; ++i) {
+		all[i] = ask(RIG_DEPTH);
+		assert_non_null(all[i]);
+		rig_up(&rig, all[i], NULL, 0);
+	}
+	h.ibh_src_stamp = PEER_STAMP + 1;
+	h.ibh_dst_stamp = 0;
+	assert_null(rig_request(
+		&rig, buf,
+		m0_o2ib__conn_encode(
+			&h, &(struct m0_o2ib_params){ RIG_DEPTH, 256, 4096 },
+			buf, sizeof buf)));
+	assert_int_equal(rig.rg_reject_nr, M0_O2IB_REJECT_BYTES);
+	assert_int_equal(rig.rg_reject[6], M0_O2IB_CONN_STALE);
+	for (i = 0; i < TO_ONE; ++i)
+		assert_true(all[i]->rgq_is_broken);
+}
+
 /* Without the option there is one. */
 static void one_is_the_default(void **state)
 {
@@ -417,6 +444,7 @@ int main(void)
 		SEVERAL(the_last_that_is_lost_is_told),
 		BOUNDED(further_ones_leave_room_for_others),
 		BOUNDED(those_of_the_peer_leave_room_for_others),
+		BOUNDED(those_of_a_former_life_take_no_room),
 		cmocka_unit_test(one_is_the_default),
 		cmocka_unit_test(an_end_of_a_mismatch_is_said),
 	};
