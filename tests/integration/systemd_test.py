@@ -374,10 +374,21 @@ class Manager(cli.Case):
         # An unknown key does not change its status.
         said = [line for line in done.stderr.splitlines() if 'colibri' in line]
         self.assertEqual((said, done.returncode), ([], 0), done.stderr)
+        # The exposure was 20 with PrivateDevices=yes, which hides the devices of RDMA.
         done = subprocess.run([analyze, 'security', '--offline=true',
-                               '--threshold=20', path], capture_output=True,
+                               '--threshold=22', path], capture_output=True,
                               text=True, check=False)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    def test_the_unit_has_the_devices_of_rdma(self):
+        """Net o2ib opens them, and locks memory; no other device is there."""
+        with open(SERVICE, encoding='utf-8') as file:
+            lines = [line for line in file.read().splitlines()
+                     if re.match('Private|Device|LimitMEMLOCK', line)]
+        self.assertEqual(sorted(lines), [
+            'DeviceAllow=/dev/infiniband/rdma_cm rw',
+            'DeviceAllow=char-infiniband_verbs rw', 'DevicePolicy=closed',
+            'LimitMEMLOCK=infinity', 'PrivateTmp=yes'])
 
     def test_options_of_the_unit_are_accepted(self):
         """The command of the unit, with another file and another place."""
