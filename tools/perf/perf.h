@@ -39,6 +39,19 @@ enum {
 	PERF_SLICES_NR = 64
 };
 
+/** How payloads went over net o2ib. */
+enum perf_path {
+	PERF_PATH_NONE,
+	/** Within a message. */
+	PERF_PATH_IMMEDIATE,
+	/** The device wrote them to their memory. */
+	PERF_PATH_WRITE,
+	/** The device wrote them to memory of the driver, which copied them. */
+	PERF_PATH_COPIED,
+	PERF_PATHS_NR
+};
+
+extern const char *const perf_path_names[PERF_PATHS_NR];
 extern const char *const perf_mode_names[PERF_MODES_NR];
 extern const char *const perf_test_names[PERF_TESTS_NR];
 
@@ -62,6 +75,8 @@ struct perf_setup {
 	uint64_t pu_cpus[PERF_SIDES_NR];
 	/** Addresses that the machines shall have; NULL: any. */
 	const char *pu_addrs[PERF_SIDES_NR];
+	/** The nodes of this process; NULL: none. */
+	struct m0_lnet *pu_lnets[PERF_SIDES_NR];
 	/** The server with side B; NULL: side B is in this process. */
 	struct perf_far *pu_far;
 };
@@ -94,7 +109,8 @@ struct perf_row {
 	 * How long threads of that process were ready to run and waited for a
 	 * processor, of the same time; above 1 if several did.
 	 */
-	double prw_waited[PERF_SIDES_NR];
+	double         prw_waited[PERF_SIDES_NR];
+	enum perf_path prw_path;
 };
 
 /** The default of --depth. */
@@ -115,9 +131,9 @@ struct perf_verdict;
 /** @param verdict  NULL: both machines are in this process. */
 void perf_table_row(const struct perf_row     *row,
 		    const struct perf_verdict *verdict);
-/** Prints a sentence below the table that names the bound of a row. */
 /** Prints that the host was busy. */
 void perf_table_busy(const struct perf_row *row);
+/** Prints a sentence below the table that names the bound of a row. */
 void perf_table_verdict(const struct perf_row     *row,
 			const struct perf_verdict *verdict);
 struct json_t;

@@ -222,6 +222,8 @@ int perf_places_open(struct perf_args *args)
 	if (rc == 0 && two)
 		rc = tool_place_open(&args->pa_places[PERF_B], xprt,
 				     &args->pa_peer_opts, two, polled);
+	for (i = 0; i < PERF_SIDES_NR; ++i)
+		setup->pu_lnets[i] = args->pa_places[i].tpl_lnet;
 	for (i = 0; two && rc == 0 && i < PERF_SIDES_NR; ++i)
 		setup->pu_addrs[i] = tool_place_any(&args->pa_places[i],
 						    args->pa_addrs[i],

@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 
 #include "perf_far.h"
+#include "perf_path.h"
 #include "perf_run.h"
 
 enum {
@@ -263,15 +264,19 @@ static double look_busy(const struct perf_look *from,
 
 static void row_measure(struct perf_run *run)
 {
-	struct perf_look  from[PERF_SIDES_NR] = { { .pk_cpu_ns = 0 } };
-	struct perf_look  to[PERF_SIDES_NR] = { { .pk_cpu_ns = 0 } };
-	struct perf_side *a = &run->pn_sides[PERF_A];
-	struct perf_row  *row = run->pn_row;
-	double            seconds = run->pn_setup->pu_seconds;
-	double            cpu_ns;
+	struct perf_look    from[PERF_SIDES_NR] = { { .pk_cpu_ns = 0 } };
+	struct perf_look    to[PERF_SIDES_NR] = { { .pk_cpu_ns = 0 } };
+	bool                path = perf_path_has(run->pn_setup);
+	struct perf_arrived arrived[2];
+	struct perf_side   *a = &run->pn_sides[PERF_A];
+	struct perf_row    *row = run->pn_row;
+	double              seconds = run->pn_setup->pu_seconds;
+	double              cpu_ns;
 
 	perf_test_start(run);
 	phase_wait(run, seconds * WARM_PERCENT / 100, false);
+	if (path)
+		perf_path_look(run->pn_setup, &arrived[0]);
 	(void)look_there(run, false, &from[PERF_B]);
 	perf_look_here(a, &from[PERF_A]);
 	perf_phase_set(run, PHASE_WARM, PHASE_MEASURE);
@@ -279,6 +284,11 @@ static void row_measure(struct perf_run *run)
 	perf_phase_set(run, PHASE_MEASURE, PHASE_STOP);
 	perf_look_here(a, &to[PERF_A]);
 	(void)look_there(run, true, &to[PERF_B]);
+	if (path)
+		perf_path_look(run->pn_setup, &arrived[1]);
+	row->prw_path = path ? perf_path_of(row->prw_size, row->prw_ops,
+					    &arrived[0], &arrived[1])
+			     : PERF_PATH_NONE;
 	cpu_ns = look_busy(&from[PERF_A], &to[PERF_A], row, PERF_A);
 	if (run->pn_setup->pu_far != NULL)
 		cpu_ns += look_busy(&from[PERF_B], &to[PERF_B], row, PERF_B);

@@ -3,6 +3,7 @@
 
 #include "../base/jout.h"
 #include "perf_far.h"
+#include "perf_path.h"
 #include "perf_verdict.h"
 #include "../base/text.h"
 
@@ -65,6 +66,8 @@ void perf_table_head(const struct perf_setup *setup)
 	for (i = 0; i < ARRAY_SIZE(percentiles); ++i)
 		printf(" %8s", percentiles[i].name);
 	printf(" %8s %8s", "max", "cpu/op");
+	if (perf_path_has(setup))
+		printf(" %9s", "path");
 	if (setup->pu_far != NULL)
 		printf(" %9s %s", "busy", "bound");
 	printf("\n");
@@ -87,6 +90,8 @@ void perf_table_row(const struct perf_row     *row,
 					       percentiles[i].permyriad)));
 	printf(" %8s", text_time(text, (double)m0_hist_max(&row->prw_lat)));
 	printf(" %8s", text_time(text, row->prw_cpu_ns));
+	if (row->prw_path != PERF_PATH_NONE)
+		printf(" %9s", perf_path_names[row->prw_path]);
 	if (verdict != NULL)
 		printf(" %4.2f/%4.2f %s", row->prw_busy[PERF_A],
 		       row->prw_busy[PERF_B],
@@ -182,6 +187,8 @@ void perf_json_row(struct json_t *array, const struct perf_row *row,
 	jout_num(ns, "max", m0_hist_max(&row->prw_lat));
 	jout_num(ns, "mean", m0_hist_mean(&row->prw_lat));
 	jout_bool(object, "host_busy", perf_host_is_busy(row));
+	if (row->prw_path != PERF_PATH_NONE)
+		jout_str(object, "path", perf_path_names[row->prw_path]);
 	if (verdict != NULL)
 		json_verdict(object, row, verdict);
 }

@@ -54,5 +54,9 @@ wait $node || :
 wait $asker || :
 
 colibri perf --transport lnet --net 'o2ib(192.168.50.1)' --peer-net 'o2ib(192.168.50.2)' \
-    --test latency,put,get --size 64,64K --time 0.2
+    --test latency,put,get --size 64,64K --time 0.2 >/tmp/perf
+cat /tmp/perf
+# A row says its path.
+[ "$(grep -c '^[a-z]* *64 .* immediate$' /tmp/perf)" = 3 ]
+[ "$(grep -c '^[a-z]* *64K .* write$' /tmp/perf)" = 3 ]
 
