@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/cmd.h"
+#include "shell/lctl.h"
 #include "shell/lnetctl.h"
 
 /** Commands of lnetctl that there are none of here. */
@@ -79,11 +80,39 @@ static const char *name_of(const char *path)
 	return slash != NULL ? slash + 1 : path;
 }
 
+/** Names of links to `colibri`, by which it is another tool. */
+static const struct {
+	const char *name;
+	int (*run)(int argc, char **argv);
+} links[] = {
+	{ "lnetctl", lnetctl_main },
+	{ "lctl", lctl_main },
+	{ "lst", lst_main },
+};
+
+/* Runs the tool that the program was called as. @return false: it was no other. */
+static bool link_run(int argc, char **argv, int *ret_code)
+{
+	char   name[64];
+	size_t i;
+
+	for (i = 0; argc > 0 && i < ARRAY_SIZE(links); ++i) {
+		if (strcmp(name_of(argv[0]), links[i].name) != 0)
+			continue;
+		snprintf(name, sizeof name, "%s", links[i].name);
+		argv[0] = name;
+		*ret_code = links[i].run(argc, argv);
+		return true;
+	}
+	return false;
+}
+
 int main(int argc, char **argv)
 {
 	const struct tool_cmd *cmd;
 	const char            *word = argc > 1 ? argv[1] : "";
 	char                   names[256];
+	int                    code;
 
 	std_open();
 	files_raise();
@@ -92,8 +121,8 @@ int main(int argc, char **argv)
 	argp_err_exit_status = TOOL_USAGE;
 	(void)signal(SIGPIPE, SIG_IGN);
 	(void)signal(SIGXFSZ, SIG_IGN);
-	if (argc > 0 && strcmp(name_of(argv[0]), "lnetctl") == 0)
-		return lnetctl_main(argc, argv);
+	if (link_run(argc, argv, &code))
+		return code;
 	if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 ||
 	    strcmp(word, "-?") == 0)
 		word = "help";

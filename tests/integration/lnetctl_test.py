@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""`colibri` called as `lnetctl`: its words and answers; docs/lnet.md's table."""
+"""`colibri` called as `lnetctl` and `lctl`: words and answers; docs/lnet.md's table."""
 import os
 import re
 import subprocess
@@ -407,6 +407,96 @@ class Golden(Case):
             self.assertEqual(refused, done is False, got)
             if done is not None:
                 self.assertEqual(got.returncode, 0 if done else 1, got)
+
+
+class Lctl(Case):
+    """What start-up scripts and exporters read."""
+
+    def setUp(self):
+        super().setUp()
+        self.link = self.path('lctl')
+        os.symlink(cli.COLIBRI, self.link)
+
+    def lctl(self, *args):
+        return self.lnetctl(*args)
+
+    def test_without_a_node(self):
+        self.assertEqual(self.text('network', 'down'), 'LNET ready to unload')
+        for words in (('network', 'up'), ('list_nids',), ('ping', NID),
+                      ('which_nid', NID), ('get_param', 'nis')):
+            self.assert_refused(self.lctl(*words), 1, 'lctl: no node answers')
+
+    def test_nids_and_pings(self):
+        self.node(net=2, ctl='other.sock')
+        self.node('--routes', f'tcp7 {NID}', port=self.port)
+        self.assertEqual(self.text('network', 'up'), 'LNET configured')
+        self.assertEqual(self.text('net', 'configure'), 'LNET configured')
+        self.assert_refused(self.lctl('network', 'unconfigure'), 1,
+                            'LNET busy', 'node.sock')
+        self.assertEqual(self.text('list_nids'), ME)
+        self.assertEqual(self.text('--ctl', self.path('other.sock'),
+                                   'list_nids'), NID)
+        self.assertEqual(self.text('list_nids', 'all'), f'0@lo\n{ME}')
+        for words in ((NID,), (f'12345-{NID}', '5')):
+            self.assertEqual(self.text('ping', *words),
+                             f'12345-0@lo\n12345-{NID}')
+        nobody = f'{lnet.address(5)}@tcp'
+        self.assert_refused(self.lctl('ping', nobody, '1'), 1,
+                            f'lctl: failed to ping {nobody}: ')
+        far = '10.0.0.1@tcp7'
+        for words, want in (((far, NID), NID), ((NID, ME), ME),
+                            (('10.0.0.1@tcp8', far), far)):
+            self.assertEqual(self.text('which_nid', *words), want)
+        self.assert_refused(self.lctl('which_nid', '10.0.0.1@tcp8'), 1,
+                            'no path')
+
+    def rows(self, *words):
+        head, *rows = self.text('get_param', '-n', *words).splitlines()
+        return head.split(), [row.split() for row in rows]
+
+    def test_parameters(self):
+        self.node()
+        self.node(net=2, ctl='other.sock', port=self.port)
+        self.text('ping', NID)
+        head, rows = self.rows('nis')
+        self.assertEqual(head, ['nid', 'status', 'alive', 'refs', 'peer',
+                                'rtr', 'max', 'tx', 'min'])
+        self.assertEqual(rows[0][:3], ['0@lo', 'up', '0'])
+        self.assertEqual([rows[1][i] for i in (0, 1, 4, 6, 7)],
+                         [ME, 'up', '8', '256', '256'])
+        self.assertLess(int(rows[1][8]), 256)
+        head, rows = self.rows('peers')
+        self.assertEqual(head, ['nid', 'refs', 'state', 'last', 'max', 'rtr',
+                                'min', 'tx', 'min', 'queue'])
+        row = next(row for row in rows if row[0] == NID)
+        self.assertEqual([row[i] for i in (2, 4, 7, 9)], ['NA', '8', '8', '0'])
+        self.assertEqual(len(row), len(head))
+        text = self.text('get_param', 'stats')
+        self.assertRegex(text, r'^stats=\d+( \d+){10}$')
+        self.assertGreater(int(text.split()[3]), 0)
+        self.assertRegex(self.text('get_param', 'nis', 'stats'),
+                         r'(?s)^nis=\nnid .*\nstats=\d')
+
+    def test_all_else_is_refused(self):
+        self.node()
+        for words in (('--help',), ('help',)):
+            self.assertIn('lctl get_param', self.text(*words))
+        self.assertRegex(self.text('--version'), r'^lctl \d')
+        for words, wants in (
+                ((), ('a command is missing',)),
+                (('bogus',), ("'bogus' is not here", 'list_nids, network')),
+                (('dl',), ("'dl' is not here",)),
+                (('set_param', 'x=1'), ("'set_param'", 'colibri set')),
+                (('get_param',), ('nis, peers, stats',)),
+                (('get_param', 'memused'), ("'memused'", 'nis, peers')),
+                (('network',), ('up, configure',)),
+                (('list_nids', 'x'), ('all',)),
+                (('ping',), ('NID',)), (('ping', 'x'), ("'x'",)),
+                (('ping', NID, '0'), ('1 to 3600',)),
+                (('ping', NID, '1', '2'), ('seconds',)),
+                (('which_nid',), ('NID is missing',)),
+                (('which_nid', ME, 'x'), ("'x'",))):
+            self.assert_refused(self.lctl(*words), 2, 'lctl: ', *wants)
 
 
 if __name__ == '__main__':

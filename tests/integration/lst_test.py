@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import subprocess
 import time
 
 import cli
@@ -444,6 +445,24 @@ class Words(Lst):
         self.env['LST_SESSION'] = '../x'
         self.assert_refused(self.lst('show_session'), 2, 'LST_SESSION')
         self.env['LST_SESSION'] = 'test'
+
+    def test_a_link_is_the_command(self):
+        """`colibri` called as `lst`: the same verbs, and its name in messages."""
+        link = self.path('lst')
+        os.symlink(cli.COLIBRI, link)
+        self.begin()
+
+        def lst(*args):
+            return subprocess.run([link, *args], stdout=subprocess.PIPE,
+                                  stderr=subprocess.PIPE, env=self.env,
+                                  stdin=subprocess.DEVNULL, check=False,
+                                  timeout=cli.PATIENCE)
+
+        listed = lst('list_group')
+        self.assert_done(listed)
+        self.assertEqual(listed.stdout, b'1) cli\n2) srv\nTotal 2 groups\n')
+        self.assert_refused(lst('nonsense'), 2, "lst: 'nonsense' is no verb")
+        self.assertIn(b'Usage: lst', lst('--help').stdout)
 
     def test_wrong_words_of_a_session_are_refused(self):
         self.begin()
