@@ -514,8 +514,9 @@ static void end_of_the_process_ends_it(void **state)
 	apart(parent_ends_run);
 }
 
-/* A child does not have the area, and what it writes to the device is harmless. */
-static void child_run(struct m0_attach *att)
+/* A child does not have the area, what it writes to the device is harmless, and its own memory
+ * is not registered. */
+static void child_run(struct m0_attach *att, char *at)
 {
 	struct m0_attach_hello hello;
 	unsigned char          resident;
@@ -525,6 +526,8 @@ static void child_run(struct m0_attach *att)
 	hello.ahl_head.ahd_type = M0_ATTACH_ENDED + 1;
 	NEED(write_rc(att->att_sock, &hello, sizeof hello) == -EPROTO);
 	NEED(ioctl(att->att_sock, M0_ATTACH_DEVICE_RING) == 0);
+	NEED(give(att, 1, at, PAGE) == -EPERM);
+	NEED(pinned() == 0);
 	_exit(0);
 }
 
@@ -539,7 +542,7 @@ static void child_does_no_harm(void **state)
 	attach(&att);
 	pid = fork();
 	if (pid == 0)
-		child_run(&att);
+		child_run(&att, at);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);
 	assert_false(m0_attach_is_dead(&att));

@@ -68,6 +68,8 @@ struct kern_session {
 	bool kne_may_change;
 	/** Time of its HELLO. */
 	m0_time_t kne_since;
+	/** The memory of the process that has opened it: no other's is registered. */
+	struct mm_struct *kne_mm;
 	/** The table of files of who has opened it, only to be compared. */
 	fl_owner_t kne_files;
 	/** Processes wait for events, or for the end. */
@@ -99,9 +101,10 @@ struct kern_session {
 };
 
 /** @retval -EUSERS  too many are open. @retval -ENXIO  the namespace of the process has no
- * node. @retval -ENOMEM */
+ * node. @retval -EPERM  a thread of the kernel. @retval -ENOMEM */
 int kern_session_new(struct kern_device *device, struct kern_session **ret);
-/** Takes a message. @return 0 or a negative errno */
+/** Takes a message. @retval -EPERM  REGION of a process that has not opened it. @return 0
+ * or a negative errno */
 int kern_session_write(struct kern_session *ses, const union m0_attach_msg *msg,
 		       size_t bytes);
 /** Gives the next message. @return its bytes; 0: there will be none; -EAGAIN: none now. */

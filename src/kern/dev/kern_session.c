@@ -10,6 +10,7 @@
 #include <linux/mm.h>
 #include <linux/nsproxy.h>
 #include <linux/sched.h>
+#include <linux/sched/mm.h>
 #include <linux/vmalloc.h>
 
 #include "kern/dev/kern_dev.h"
@@ -243,6 +244,9 @@ static int region_take(struct kern_session           *ses,
 	char why[M0_ATTACH_WHY_BYTES] = "";
 	int  rc;
 
+	/* A program with more rights may be made to write a message by chance. */
+	if (current->mm != ses->kne_mm)
+		return -EPERM;
 	/* A session that was open once has kne_maps. */
 	if (smp_load_acquire(&ses->kne_area) == NULL)
 		return -EPROTO;
@@ -474,11 +478,17 @@ static int session_add(struct kern_session *ses)
 
 int kern_session_new(struct kern_device *device, struct kern_session **ret)
 {
-	struct kern_session *ses = kern_alloc(sizeof *ses, 3);
+	struct kern_session *ses;
 	int                  rc;
 
+	/* A thread of the kernel has no memory to give. */
+	if (current->mm == NULL)
+		return -EPERM;
+	ses = kern_alloc(sizeof *ses, 3);
 	if (ses == NULL)
 		return -ENOMEM;
+	ses->kne_mm = current->mm;
+	mmgrab(ses->kne_mm);
 	ses->kne_device = device;
 	ses->kne_creds = (struct m0_shared_creds){
 		.scr_pid = (uint32_t)task_tgid_nr(current),
@@ -495,7 +505,7 @@ int kern_session_new(struct kern_device *device, struct kern_session **ret)
 	if (rc == 0)
 		*ret = ses;
 	else
-		kern_free(ses, sizeof *ses, 3);
+		kern_session_free(ses);
 	return rc;
 }
 
@@ -504,6 +514,7 @@ void kern_session_free(struct kern_session *ses)
 	if (ses->kne_maps.vms_total != NULL)
 		m0_serve_maps_fini(&ses->kne_maps);
 	vfree(ses->kne_area);
+	mmdrop(ses->kne_mm);
 	kern_free(ses, sizeof *ses, 3);
 }
 
