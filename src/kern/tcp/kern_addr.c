@@ -3,7 +3,7 @@
 #include <linux/in6.h>
 #include <linux/inetdevice.h>
 #include <linux/netdevice.h>
-#include <linux/rtnetlink.h>
+#include <linux/rcupdate.h>
 #include <net/addrconf.h>
 #include <net/if_inet6.h>
 
@@ -57,15 +57,16 @@ static void list_add_addr(struct kern_list *list, const struct net_device *dev,
 	iface->sif_index = (uint32_t)dev->ifindex;
 }
 
+/* The name of a device that is renamed meanwhile may be a mixture of two. */
 static void list_add_dev(struct kern_list *list, const struct net_device *dev)
 {
-	const struct in_device *in_dev = __in_dev_get_rtnl(dev);
+	const struct in_device *in_dev = __in_dev_get_rcu(dev);
 	struct inet6_dev       *in6_dev = __in6_dev_get(dev);
 	const struct in_ifaddr *ifa;
 	struct inet6_ifaddr    *ifa6;
 
 	if (in_dev != NULL)
-		in_dev_for_each_ifa_rtnl(ifa, in_dev)
+		in_dev_for_each_ifa_rcu(ifa, in_dev)
 			list_add_addr(list, dev, &ifa->ifa_local, 4);
 	if (in6_dev == NULL)
 		return;
@@ -84,8 +85,10 @@ int kern_ifaces(struct m0_reactor *reactor, struct m0_host_iface *ifaces,
 	struct kern_list   list = { .knf_ifaces = ifaces, .knf_max = max };
 	struct net_device *dev;
 
-	rtnl_lock();
-	for_each_netdev(net, dev) list_add_dev(&list, dev);
-	rtnl_unlock();
+	/* Not under rtnl_lock(): its holder may wait for memory, whose release may wait for what
+	 * the node's thread sends. */
+	rcu_read_lock();
+	for_each_netdev_rcu(net, dev) list_add_dev(&list, dev);
+	rcu_read_unlock();
 	return (int)list.knf_nr;
 }
