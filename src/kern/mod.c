@@ -205,7 +205,16 @@ static void first_close(void)
 	kern_node_close(&first);
 }
 
-static int device_open(char *why)
+static int device_why(int rc, char *why)
+{
+	if (rc != 0)
+		(void)snprintf(why, M0_LNET_WHY_BYTES,
+			       "there is no device /dev/colibri: %s",
+			       m0_errname(rc));
+	return rc;
+}
+
+static int device_start(char *why)
 {
 	const struct kern_device_cfg cfg = {
 		.kvc_mode = device_mode,
@@ -216,7 +225,6 @@ static int device_open(char *why)
 		.kvc_bytes_max = device_bytes,
 		.kvc_bytes_total = device_bytes_total,
 	};
-	int rc;
 
 	if (device_mode == 0)
 		return 0;
@@ -226,12 +234,12 @@ static int device_open(char *why)
 			       device_mode);
 		return -EINVAL;
 	}
-	rc = kern_device_start(&cfg);
-	if (rc != 0)
-		(void)snprintf(why, M0_LNET_WHY_BYTES,
-			       "there is no device /dev/colibri: %s",
-			       m0_errname(rc));
-	return rc;
+	return device_why(kern_device_start(&cfg), why);
+}
+
+static int device_show(char *why)
+{
+	return device_mode == 0 ? 0 : device_why(kern_device_show(), why);
 }
 
 /* Nodes of namespaces end first, then what all have. */
@@ -242,20 +250,33 @@ static void all_end(void)
 	kern_device_stop();
 }
 
-static int all_start(char *why)
+static int nodes_start(char *why)
 {
-	int rc = device_open(why);
+	int rc = first_open(why);
 
 	if (rc != 0)
 		return rc;
-	rc = first_open(why);
-	if (rc == 0) {
-		rc = kern_net_start();
-		if (rc != 0)
-			first_close();
-	}
+	rc = kern_net_start();
 	if (rc != 0)
+		first_close();
+	return rc;
+}
+
+/* The device is shown last: a process that has opened it holds the module. */
+static int all_start(char *why)
+{
+	int rc = device_start(why);
+
+	if (rc != 0)
+		return rc;
+	rc = nodes_start(why);
+	if (rc != 0) {
 		kern_device_stop();
+		return rc;
+	}
+	rc = device_show(why);
+	if (rc != 0)
+		all_end();
 	return rc;
 }
 

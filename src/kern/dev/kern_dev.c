@@ -293,12 +293,18 @@ int kern_device_start(const struct kern_device_cfg *cfg)
 	INIT_LIST_HEAD(&device->knv_nodes);
 	rc = M0_THREAD_INIT(&device->knv_thread, struct kern_device *, NULL,
 			    &device_run, device, "colibri-dev");
-	if (rc == 0) {
-		rc = file_make(device);
-		if (rc != 0)
-			thread_end(device);
-	}
 	device->knv_is_there = rc == 0;
+	return rc;
+}
+
+int kern_device_show(void)
+{
+	struct kern_device *device = &the_device;
+	int                 rc;
+
+	M0_PRE(device->knv_is_there);
+	rc = file_make(device);
+	device->knv_is_shown = rc == 0;
 	return rc;
 }
 
@@ -309,8 +315,10 @@ void kern_device_stop(void)
 	if (!device->knv_is_there)
 		return;
 	M0_PRE(list_empty(&device->knv_nodes));
-	file_end(device);
+	if (device->knv_is_shown)
+		file_end(device);
 	thread_end(device);
+	device->knv_is_shown = false;
 	device->knv_is_there = false;
 }
 

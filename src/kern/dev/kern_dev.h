@@ -142,6 +142,7 @@ struct kern_device_node {
 
 struct kern_device {
 	bool                   knv_is_there;
+	bool                   knv_is_shown;
 	struct kern_device_cfg knv_cfg;
 	struct m0_serve_cfg    knv_serve;
 	/** Bytes of memory of all sessions. Atomic. */

@@ -21,8 +21,11 @@ struct kern_device_cfg {
 struct net;
 struct kern_device_node;
 
-/** Makes the device. */
+/** Starts what nodes and sessions need. Processes see nothing of it yet. */
 int kern_device_start(const struct kern_device_cfg *cfg);
+/** Makes the file, which processes may open at once: nothing that can fail may follow. Pre: it
+ * has started. */
+int kern_device_show(void);
 /** Pre: there is no node, and nobody has it open. */
 void kern_device_stop(void);
 /**

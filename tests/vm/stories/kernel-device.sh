@@ -8,7 +8,23 @@
 for i in 1 2 3; do
     ip addr add 10.0.0.$i/32 dev lo
 done
+
+# The device is there when the node is, and not at all if there will be none.
+until [ -e /tmp/refused ]; do
+    if [ -e /dev/colibri ]; then echo >/tmp/early; fi
+done &
+watcher=$!
+if insmod /own/colibri.ko networks='tcp(10.9.9.9)'; then exit 1; fi
+echo >/tmp/refused
+wait $watcher
+[ ! -e /tmp/early ]
+(
+    until [ -e /dev/colibri ]; do :; done
+    : </dev/colibri
+) &
+opener=$!
 insmod /own/colibri.ko networks='tcp(10.0.0.1)' accept=all
+wait $opener
 colibri node --net 'tcp(10.0.0.2)' --ctl none --attach=/tmp/sock >/tmp/node 2>&1 &
 node=$!
 
