@@ -33,8 +33,10 @@ struct kern_ns {
 	/** Guards what follows. */
 	struct mutex     knx_lock;
 	struct kern_node knx_node;
-	char             knx_networks[TEXT_BYTES];
-	char             knx_routes[TEXT_BYTES];
+	/** Its node was opened with other routes. */
+	bool knx_is_stale;
+	char knx_networks[TEXT_BYTES];
+	char knx_routes[TEXT_BYTES];
 };
 
 static unsigned int ns_id;
@@ -51,25 +53,43 @@ static void ns_close(struct kern_ns *ns)
 		ns->knx_net->ns.inum);
 }
 
-static int ns_open(struct kern_ns *ns, const char *networks)
+static int ns_open(struct kern_ns *ns, const char *networks, char *why)
 {
-	char *why = m0_alloc(M0_LNET_WHY_BYTES);
-	int   rc = -ENOMEM;
+	int rc = -EUSERS;
 
-	if (why == NULL)
-		return rc;
 	if (atomic_inc_return(&nodes_nr) <= NODES_MAX)
 		rc = kern_node_open(&ns->knx_node, ns->knx_net, networks,
 				    ns->knx_routes, why);
-	else
-		rc = -EUSERS;
-	if (rc == 0) {
-		(void)strscpy(ns->knx_networks, networks, TEXT_BYTES);
-	} else {
+	if (rc != 0) {
 		atomic_dec(&nodes_nr);
-		pr_err("colibri: namespace %u: %s\n", ns->knx_net->ns.inum,
-		       why[0] != 0 ? why : m0_errname(rc));
+		return rc;
 	}
+	(void)strscpy(ns->knx_networks, networks, TEXT_BYTES);
+	ns->knx_is_stale = false;
+	return 0;
+}
+
+/* A text with a mistake leaves the node as it is. */
+static int ns_renew(struct kern_ns *ns, const char *networks, char *why)
+{
+	int rc = 0;
+
+	if (networks[0] != 0)
+		rc = kern_node_check(networks, ns->knx_routes, why);
+	if (rc != 0)
+		return rc;
+	ns_close(ns);
+	return networks[0] == 0 ? 0 : ns_open(ns, networks, why);
+}
+
+static int ns_renew_logged(struct kern_ns *ns, const char *networks)
+{
+	char *why = m0_alloc(M0_LNET_WHY_BYTES);
+	int   rc = why == NULL ? -ENOMEM : ns_renew(ns, networks, why);
+
+	if (rc != 0)
+		pr_err("colibri: namespace %u: %s\n", ns->knx_net->ns.inum,
+		       why != NULL && why[0] != 0 ? why : m0_errname(rc));
 	m0_free(why);
 	return rc;
 }
@@ -77,15 +97,24 @@ static int ns_open(struct kern_ns *ns, const char *networks)
 /* The lock is held. */
 static int ns_set(struct kern_ns *ns, const char *networks)
 {
-	int rc = kern_enter();
+	int rc;
 
+	if (ns->knx_node.knk_lnet != NULL && !ns->knx_is_stale &&
+	    strcmp(networks, ns->knx_networks) == 0)
+		return 0;
+	rc = kern_enter();
 	if (rc != 0)
 		return rc;
-	ns_close(ns);
-	if (networks[0] != 0)
-		rc = ns_open(ns, networks);
+	rc = ns_renew_logged(ns, networks);
 	kern_leave();
 	return rc;
+}
+
+static void routes_set(struct kern_ns *ns, const char *routes)
+{
+	if (strcmp(routes, ns->knx_routes) != 0)
+		ns->knx_is_stale = true;
+	(void)strscpy(ns->knx_routes, routes, TEXT_BYTES);
 }
 
 /* Reads or writes a text of the namespace. */
@@ -104,7 +133,7 @@ static int text_handle(struct kern_ns *ns, char *of, int write, void *buffer,
 		if (rc == 0 && write && of == ns->knx_networks)
 			rc = ns_set(ns, copy);
 		else if (rc == 0 && write)
-			(void)strscpy(of, copy, TEXT_BYTES);
+			routes_set(ns, copy);
 		mutex_unlock(&ns->knx_lock);
 	}
 	kfree(copy);

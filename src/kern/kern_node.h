@@ -24,6 +24,11 @@ struct kern_node {
 int kern_node_open(struct kern_node *node, struct net *net,
 		   const char *networks, const char *routes, char *why);
 /**
+ * Checks texts as kern_node_open() does, without looking for interfaces. The calling thread is
+ * inside the library.
+ */
+int kern_node_check(const char *networks, const char *routes, char *why);
+/**
  * Ends it if it is open: sessions of processes, messages, connections. In a namespace
  * that ends, too. Pre: no machine of another module uses it.
  */

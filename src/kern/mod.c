@@ -144,6 +144,19 @@ void kern_node_close(struct kern_node *node)
 	M0_SET0(node);
 }
 
+int kern_node_check(const char *nets, const char *routing, char *why)
+{
+	struct m0_lnet_cfg *cfg;
+	int                 rc;
+
+	M0_ALLOC_PTR(cfg);
+	if (cfg == NULL)
+		return -ENOMEM;
+	rc = cfg_make(cfg, nets, routing, why);
+	m0_free(cfg);
+	return rc;
+}
+
 static int lnet_open(struct kern_node *node, struct net *net, const char *nets,
 		     const char *routing, char *why)
 {

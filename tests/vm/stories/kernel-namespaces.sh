@@ -97,6 +97,24 @@ node a 'tcp(va)'
 node b 'tcp(10.1.0.2)'
 [ "$(in_space a cat /proc/sys/net/colibri/networks)" = 'tcp(va)' ]
 
+# ended NR: so many nodes have ended.
+ended() {
+    [ "$(dmesg | grep -c 'its node has ended')" = $1 ]
+}
+
+# The same text changes nothing, and neither does one with a mistake. Other routes do.
+node a 'tcp(va)'
+if node a 'tcp(va'; then exit 1; fi
+ended 0
+in_space a colibri net show --ctl /dev/colibri | grep 'nid: 10.1.0.1@tcp'
+in_space a sh -c 'echo "tcp9 10.1.0.2@tcp" >/proc/sys/net/colibri/routes'
+node a 'tcp(va)'
+ended 1
+in_space a colibri route show --ctl /dev/colibri | grep tcp9
+in_space a sh -c 'echo >/proc/sys/net/colibri/routes'
+node a 'tcp(va)'
+ended 2
+
 # A process has the node of its namespace, and reaches what that reaches.
 in_space a colibri net show --ctl /dev/colibri | tee /tmp/shown
 grep 'nid: 10.1.0.1@tcp' /tmp/shown
@@ -124,7 +142,7 @@ load 1000000
 busy
 kill $(cat /tmp/b)
 before=$(uptime_s)
-until dmesg | grep 'namespace [0-9]*: its node has ended'; do
+until ended 3; do
     [ $(($(uptime_s) - before)) -lt 60 ]
     sleep 0.2
 done
