@@ -117,6 +117,14 @@ static void routes_set(struct kern_ns *ns, const char *routes)
 	(void)strscpy(ns->knx_routes, routes, TEXT_BYTES);
 }
 
+/* Whether the whole of it, from `at` on, is kept: proc_dostring() cuts what is too long. */
+static bool text_fits(const char *buffer, size_t bytes, loff_t at)
+{
+	if (bytes > 0 && buffer[bytes - 1] == '\n')
+		--bytes;
+	return bytes < TEXT_BYTES && at < (loff_t)(TEXT_BYTES - bytes);
+}
+
 /* Reads or writes a text of the namespace. */
 static int text_handle(struct kern_ns *ns, char *of, int write, void *buffer,
 		       size_t *bytes, loff_t *at)
@@ -146,6 +154,8 @@ static int entry_handle(struct ctl_table *table, int write, void *buffer,
 {
 	if (write && !capable(CAP_NET_ADMIN))
 		return -EPERM;
+	if (write && !text_fits(buffer, *bytes, *at))
+		return -EINVAL;
 	return text_handle(table->extra1, table->data, write, buffer, bytes,
 			   at);
 }

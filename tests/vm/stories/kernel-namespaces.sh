@@ -111,6 +111,13 @@ in_space a sh -c 'echo "tcp9 10.1.0.2@tcp" >/proc/sys/net/colibri/routes'
 node a 'tcp(va)'
 ended 1
 in_space a colibri route show --ctl /dev/colibri | grep tcp9
+for bytes in 1023 1024; do
+    printf "%${bytes}s\n" '' | tr ' ' x >/tmp/text
+    status=0
+    in_space a sh -c 'cat /tmp/text >/proc/sys/net/colibri/routes' || status=$?
+    [ $status = $((bytes / 1024)) ]
+done
+[ "$(in_space a cat /proc/sys/net/colibri/routes | wc -c)" = 1024 ]
 in_space a sh -c 'echo >/proc/sys/net/colibri/routes'
 node a 'tcp(va)'
 ended 2
