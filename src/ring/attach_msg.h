@@ -55,10 +55,10 @@ struct m0_attach_procs {
 	uint32_t aes_max;
 	/** Written by the device, as all that follows: processes that it has told about. */
 	uint32_t aes_nr;
-	/** Since the module was loaded: processes that attached, and that were refused. */
+	/** Since the node was opened: processes that attached, and that were refused. */
 	uint64_t aes_attached_nr;
 	uint64_t aes_refused_nr;
-	/** Bytes of memory of all. */
+	/** Bytes of memory of all that have the node. */
 	uint64_t aes_bytes;
 };
 

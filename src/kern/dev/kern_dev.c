@@ -92,10 +92,8 @@ static int dev_open(struct inode *inode, struct file *file)
 	int                  rc;
 
 	rc = kern_session_new(&the_device, &ses);
-	if (rc != 0) {
-		atomic64_inc(&the_device.knv_refused_nr);
+	if (rc != 0)
 		return rc;
-	}
 	file->private_data = ses;
 	return stream_open(inode, file);
 }

@@ -59,11 +59,13 @@ enum kern_session_state {
 
 struct kern_session {
 	struct kern_device *kne_device;
-	/** Until KERN_GONE. */
+	/** Until KERN_GONE; then NULL, by knv_lock. */
 	struct kern_device_node *kne_node;
 	/** In knv_sessions. */
 	struct list_head       kne_link;
 	struct m0_shared_creds kne_creds;
+	/** The process that has opened it, which others may know by another number. */
+	struct pid *kne_pid;
 	/** The process that has opened it may change the node. */
 	bool kne_may_change;
 	/** Time of its HELLO. */
@@ -118,8 +120,8 @@ void kern_session_release(struct kern_session *ses);
 /** Does what is due. The device's thread. @return true: it is to be freed. */
 bool kern_session_step(struct kern_session *ses);
 void kern_session_free(struct kern_session *ses);
-/** Tells what the process of a session has; knv_lock is held. @return false: it is not
- * attached. */
+/** Tells the calling process what the process of a session has; knv_lock is held.
+ * @return false: it is not attached. */
 bool kern_session_tell(const struct kern_session *ses,
 		       struct m0_attach_proc     *ret);
 /** M0_ATTACH_DEVICE_PROCS: of the node that a session has. @return 0 or a negative errno */
@@ -138,6 +140,9 @@ struct kern_device_node {
 	struct list_head kvn_link;
 	/** Its sessions that are not KERN_GONE, by knv_lock. */
 	unsigned kvn_sessions_nr;
+	/** Processes that have attached, and that were refused. */
+	atomic64_t kvn_attached_nr;
+	atomic64_t kvn_refused_nr;
 };
 
 struct kern_device {
@@ -146,10 +151,7 @@ struct kern_device {
 	struct kern_device_cfg knv_cfg;
 	struct m0_serve_cfg    knv_serve;
 	/** Bytes of memory of all sessions. Atomic. */
-	uint64_t knv_bytes;
-	/** Processes that have attached, and that were refused. Atomic. */
-	atomic64_t       knv_attached_nr;
-	atomic64_t       knv_refused_nr;
+	uint64_t         knv_bytes;
 	struct m0_thread knv_thread;
 	/** The thread waits here; atomic: it has something to do; it is to end. */
 	wait_queue_head_t knv_queue;

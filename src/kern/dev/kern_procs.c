@@ -12,38 +12,49 @@ enum {
 	PROCS_MAX = 4096
 };
 
-/* @return how many there are. */
-static uint32_t rows_fill(const struct kern_session *of,
-			  struct m0_attach_proc *ret, uint32_t max)
+/* knv_lock is held. */
+static void rows_of(const struct kern_device_node *node,
+		    const struct list_head        *sessions,
+		    struct m0_attach_proc *ret, struct m0_attach_procs *procs)
 {
-	struct kern_device        *device = of->kne_device;
 	const struct kern_session *ses;
-	uint32_t                   nr = 0;
+	struct m0_attach_proc      row;
+
+	list_for_each_entry(ses, sessions, kne_link)
+	{
+		if (ses->kne_node != node || !kern_session_tell(ses, &row))
+			continue;
+		procs->aes_bytes += row.aep_bytes;
+		if (procs->aes_nr < procs->aes_max)
+			ret[procs->aes_nr++] = row;
+	}
+	procs->aes_attached_nr =
+		(uint64_t)atomic64_read(&node->kvn_attached_nr);
+	procs->aes_refused_nr = (uint64_t)atomic64_read(&node->kvn_refused_nr);
+}
+
+/* A session that has ended has no node, and learns nothing. */
+static void rows_fill(const struct kern_session *of, struct m0_attach_proc *ret,
+		      struct m0_attach_procs *procs)
+{
+	struct kern_device *device = of->kne_device;
 
 	spin_lock(&device->knv_lock);
-	list_for_each_entry(ses, &device->knv_sessions, kne_link)
-	{
-		if (nr < max && ses->kne_node == of->kne_node &&
-		    kern_session_tell(ses, &ret[nr]))
-			++nr;
-	}
+	if (of->kne_node != NULL)
+		rows_of(of->kne_node, &device->knv_sessions, ret, procs);
 	spin_unlock(&device->knv_lock);
-	return nr;
 }
 
 static int rows_give(const struct kern_session *of,
 		     struct m0_attach_procs    *procs)
 {
-	struct m0_attach_proc *rows;
+	struct m0_attach_proc *rows = kvcalloc(max_check(procs->aes_max, 1U),
+					       sizeof *rows, GFP_KERNEL);
 	int                    rc = 0;
 
-	procs->aes_nr = 0;
-	if (procs->aes_max == 0)
-		return 0;
-	rows = kvcalloc(procs->aes_max, sizeof *rows, GFP_KERNEL);
 	if (rows == NULL)
 		return -ENOMEM;
-	procs->aes_nr = rows_fill(of, rows, procs->aes_max);
+	rows_fill(of, rows, procs);
 	if (copy_to_user(u64_to_user_ptr(procs->aes_to), rows,
 			 procs->aes_nr * sizeof *rows) != 0)
 		rc = -EFAULT;
@@ -54,20 +65,20 @@ static int rows_give(const struct kern_session *of,
 int kern_procs_tell(const struct kern_session     *of,
 		    struct m0_attach_procs __user *arg)
 {
-	const struct kern_device *device = of->kne_device;
-	struct m0_attach_procs    procs;
-	int                       rc;
+	struct m0_attach_procs asked;
+	struct m0_attach_procs procs;
+	int                    rc;
 
-	if (copy_from_user(&procs, arg, sizeof procs) != 0)
+	if (copy_from_user(&asked, arg, sizeof asked) != 0)
 		return -EFAULT;
-	if (procs.aes_max > PROCS_MAX)
+	if (asked.aes_max > PROCS_MAX)
 		return -EINVAL;
+	procs = (struct m0_attach_procs){
+		.aes_to = asked.aes_to,
+		.aes_max = asked.aes_max,
+	};
 	rc = rows_give(of, &procs);
 	if (rc != 0)
 		return rc;
-	procs.aes_attached_nr =
-		(uint64_t)atomic64_read(&device->knv_attached_nr);
-	procs.aes_refused_nr = (uint64_t)atomic64_read(&device->knv_refused_nr);
-	procs.aes_bytes = READ_ONCE(device->knv_bytes);
 	return copy_to_user(arg, &procs, sizeof procs) == 0 ? 0 : -EFAULT;
 }

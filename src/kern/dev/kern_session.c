@@ -9,6 +9,8 @@
 #include <linux/cred.h>
 #include <linux/mm.h>
 #include <linux/nsproxy.h>
+#include <linux/pid.h>
+#include <linux/pid_namespace.h>
 #include <linux/sched.h>
 #include <linux/sched/mm.h>
 #include <linux/vmalloc.h>
@@ -163,6 +165,15 @@ static int hello_do(struct kern_session *ses, const struct m0_shared_cfg *want,
 					m0_errname(rc));
 }
 
+/* kne_sem is held. A session that is gone has no node that could count it. */
+static void hello_count(struct kern_session *ses, int rc)
+{
+	if (ses->kne_state == KERN_GONE)
+		return;
+	atomic64_inc(rc == 0 ? &ses->kne_node->kvn_attached_nr
+			     : &ses->kne_node->kvn_refused_nr);
+}
+
 static int hello_take(struct kern_session          *ses,
 		      const struct m0_attach_hello *hello)
 {
@@ -174,14 +185,13 @@ static int hello_take(struct kern_session          *ses,
 		return rc;
 	down_write(&ses->kne_sem);
 	rc = hello_do(ses, &hello->ahl_cfg, &cfg, why);
+	hello_count(ses, rc);
 	up_write(&ses->kne_sem);
 	kern_leave();
 	if (rc == 0) {
-		atomic64_inc(&ses->kne_device->knv_attached_nr);
 		welcome_put(ses, &cfg);
 		return 0;
 	}
-	atomic64_inc(&ses->kne_device->knv_refused_nr);
 	word_put(ses, M0_ATTACH_REFUSE, rc, 0, why);
 	kern_session_end(ses);
 	return 0;
@@ -471,6 +481,8 @@ static int session_add(struct kern_session *ses)
 		++ses->kne_node->kvn_sessions_nr;
 		list_add_tail(&ses->kne_link, &device->knv_sessions);
 		rc = 0;
+	} else {
+		atomic64_inc(&ses->kne_node->kvn_refused_nr);
 	}
 	spin_unlock(&device->knv_lock);
 	return rc;
@@ -495,6 +507,7 @@ int kern_session_new(struct kern_device *device, struct kern_session **ret)
 		.scr_uid = from_kuid(&init_user_ns, current_euid()),
 		.scr_gid = from_kgid(&init_user_ns, current_egid()),
 	};
+	ses->kne_pid = get_pid(task_tgid(current));
 	/* The opener's, as that of a socket's peer: it may hand the file to others. */
 	ses->kne_may_change = ns_capable_noaudit(&init_user_ns, CAP_NET_ADMIN);
 	ses->kne_files = current->files;
@@ -515,6 +528,7 @@ void kern_session_free(struct kern_session *ses)
 		m0_serve_maps_fini(&ses->kne_maps);
 	vfree(ses->kne_area);
 	mmdrop(ses->kne_mm);
+	put_pid(ses->kne_pid);
 	kern_free(ses, sizeof *ses, 3);
 }
 
@@ -534,9 +548,15 @@ bool kern_session_tell(const struct kern_session *ses,
 		return false;
 	words = ses->kne_area;
 	*ret = (struct m0_attach_proc){
-		.aep_pid = ses->kne_creds.scr_pid,
-		.aep_uid = ses->kne_creds.scr_uid,
-		.aep_gid = ses->kne_creds.scr_gid,
+		/* 0: the asking process cannot see it. */
+		.aep_pid = (uint32_t)pid_nr_ns(ses->kne_pid,
+					       task_active_pid_ns(current)),
+		.aep_uid = from_kuid_munged(current_user_ns(),
+					    make_kuid(&init_user_ns,
+						      ses->kne_creds.scr_uid)),
+		.aep_gid = from_kgid_munged(current_user_ns(),
+					    make_kgid(&init_user_ns,
+						      ses->kne_creds.scr_gid)),
 		.aep_is_ending = READ_ONCE(ses->kne_ends),
 		.aep_age_ns = m0_time_sub(m0_time_now(), ses->kne_since),
 		.aep_bytes = READ_ONCE(ses->kne_maps.vms_bytes),

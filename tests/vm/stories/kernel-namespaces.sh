@@ -131,6 +131,30 @@ in_space a colibri ping --attach=/dev/colibri 10.1.0.2@tcp
 in_space b colibri ping --attach=/dev/colibri 10.1.0.1@tcp
 if colibri ping --attach=/dev/colibri --timeout 2 10.1.0.2@tcp; then exit 1; fi
 
+# Processes of one namespace are nothing of another one, nor is how many there were.
+shown() {
+    $1 colibri process show --ctl /dev/colibri
+}
+until shown 'in_space b' | tee /tmp/before | grep 'attached: 0'; do
+    sleep 0.2
+done
+in_space a env M0_LNET=attach:/dev/colibri colibri perf --listen --ep 10.1.0.1@tcp:12345:40:5 \
+    >/tmp/listen 2>&1 &
+try=0
+until grep -q perf /tmp/listen; do
+    [ $try -lt 60 ]
+    try=$((try + 1))
+    sleep 1
+done
+until [ "$(shown 'in_space a' | tee /tmp/shown | grep -c 'pid: [1-9]')" = 1 ]; do
+    sleep 0.2
+done
+shown 'in_space a unshare -p -f' | grep 'pid: 0$'
+shown 'in_space b' >/tmp/after
+cat /tmp/before /tmp/after
+[ "$(cat /tmp/before)" = "$(cat /tmp/after)" ]
+kill $(sed -n 's/.*pid: //p' /tmp/shown)
+
 load 5
 try=0
 until in_space a colibri lst query batch | grep 'is idle'; do
