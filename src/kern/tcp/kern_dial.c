@@ -13,12 +13,14 @@
  *
  * A socket of the kernel does not keep its namespace, so that the kernel stops its timers
  * when it is released: what was lost would not be sent again. So one that ends counts for
- * its namespace until it is over. In a namespace that ends it cannot, and is kept until
- * the peer has acknowledged the end.
+ * its namespace until it is over. TCP_USER_TIMEOUT is the time without any progress, and a
+ * peer may acknowledge byte after byte, so the node looks after it, too. In a namespace that
+ * ends it cannot count, and is kept until the peer has acknowledged the end.
  */
 #include <linux/in.h>
 #include <linux/in6.h>
 #include <linux/tcp.h>
+#include <net/tcp.h>
 #include <net/tcp_states.h>
 
 #include "kern/tcp/kern_tcp.h"
@@ -149,20 +151,57 @@ static bool net_keep(struct sock *sk)
 	return true;
 }
 
-bool kern_socket_end(struct socket *sock, bool reset)
+void kern_socket_reset(struct socket *sock)
 {
-	if (reset) {
-		sock_no_linger(sock->sk);
-	} else {
-		(void)option_int(sock, SOL_TCP, TCP_USER_TIMEOUT,
-				 LAST_BYTES_MS);
-		(void)kernel_sock_shutdown(sock, SHUT_WR);
-		unread_discard(sock);
-		if (!net_keep(sock->sk))
-			return false;
-	}
+	sock_no_linger(sock->sk);
 	sock_release(sock);
-	return true;
+}
+
+struct sock *kern_socket_end(struct socket *sock)
+{
+	struct sock *sk = sock->sk;
+
+	(void)option_int(sock, SOL_TCP, TCP_USER_TIMEOUT, LAST_BYTES_MS);
+	(void)kernel_sock_shutdown(sock, SHUT_WR);
+	unread_discard(sock);
+	if (!net_keep(sk))
+		return NULL;
+	sock_hold(sk);
+	sock_release(sock);
+	return sk;
+}
+
+bool kern_orphan_is_over(const struct sock *sk)
+{
+	return READ_ONCE(sk->sk_state) == TCP_CLOSE;
+}
+
+bool kern_orphan_is_written(const struct sock *sk)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+
+	/* The end of the stream has a place in the sequence. */
+	return READ_ONCE(tp->write_seq) - READ_ONCE(tp->snd_una) <= 1;
+}
+
+/* The peer gets a reset when it sends next. tcp_abort() leaves such sockets alone. */
+static void orphan_kill(struct sock *sk)
+{
+	lock_sock(sk);
+	local_bh_disable();
+	bh_lock_sock(sk);
+	if (sk->sk_state != TCP_CLOSE)
+		tcp_done(sk);
+	bh_unlock_sock(sk);
+	local_bh_enable();
+	release_sock(sk);
+}
+
+void kern_orphan_forget(struct sock *sk, bool left)
+{
+	if (!left && !kern_orphan_is_over(sk))
+		orphan_kill(sk);
+	sock_put(sk);
 }
 
 bool kern_socket_is_over(const struct socket *sock)

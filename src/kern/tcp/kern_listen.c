@@ -99,31 +99,6 @@ static void inherited_drop(struct socket *sock, const struct kern_sock *from)
 	write_unlock_bh(&sk->sk_callback_lock);
 }
 
-/* In a namespace that ends nobody waits for a caller. */
-static void caller_end(struct socket *sock)
-{
-	if (!kern_socket_end(sock, false))
-		kern_socket_forget(sock);
-}
-
-/* The release of a listener resets the connections that were not accepted yet. */
-static void callers_end(const struct kern_sock *listener)
-{
-	int i;
-
-	for (i = 0; i < BACKLOG; ++i) {
-		struct socket *one = NULL;
-		int rc = kernel_accept(listener->kns_sock, &one, O_NONBLOCK);
-
-		if (rc == 0) {
-			inherited_drop(one, listener);
-			caller_end(one);
-		} else if (rc != -ECONNABORTED) {
-			break;
-		}
-	}
-}
-
 void kern_unlisten(struct m0_streams         *streams,
 		   struct m0_stream_listener *listener)
 {
@@ -132,7 +107,7 @@ void kern_unlisten(struct m0_streams         *streams,
 	(void)streams;
 	M0_PRE(kern != NULL);
 	kern_sock_unhook(&kern->knl_sock);
-	callers_end(&kern->knl_sock);
+	/* Resets the connections that were not accepted yet. */
 	sock_release(kern->knl_sock.kns_sock);
 	m0_list_del(&kern->knl_all);
 	m0_list_del(&kern->knl_callers);
@@ -153,7 +128,7 @@ static void caller_take(struct kern_listener *listener, struct socket *sock)
 	    m0_host_addr_from((struct sockaddr *)&sa, &remote))
 		stream = kern_stream_new(tcp, sock, false, &listener->knl_sock);
 	if (stream == NULL) {
-		caller_end(sock);
+		kern_socket_reset(sock);
 		return;
 	}
 	stream->knm_local = listener->knl_listener->slr_addr;
@@ -164,7 +139,8 @@ static void caller_take(struct kern_listener *listener, struct socket *sock)
 		tcp->knt_streams.sts_owner, listener->knl_listener,
 		&stream->knm_local, &remote, &stream->knm_stream);
 	if (tcp->knt_current == stream && user == NULL) {
-		kern_stream_free(stream, false);
+		/* Nothing is kept for callers that are refused. */
+		kern_stream_free(stream, true);
 	} else if (tcp->knt_current == stream) {
 		stream->knm_stream.stm_user = user;
 		/* Bytes that came before the hook were not reported. */

@@ -16,8 +16,14 @@
 
 enum {
 	/** Peers of a namespace that ends have so long to acknowledge the end. */
-	LAST_S = 2
+	LAST_S = 2,
+	/** Streams that have ended and are not over. */
+	ORPHANS_MAX = 1024
 };
+
+/** A stream that has ended may take so long to be over, and is looked at so often. */
+#define ORPHAN_NS      (5 * M0_TIME_ONE_SECOND)
+#define ORPHAN_LOOK_NS (200 * M0_TIME_ONE_MSEC)
 
 static const struct m0_streams_up *calls_of(const struct kern_stream *stream)
 {
@@ -80,6 +86,67 @@ struct kern_stream *kern_stream_new(struct kern_tcp *tcp, struct socket *sock,
 	return stream;
 }
 
+static void orphan_free(struct kern_stream *stream, bool left)
+{
+	struct kern_tcp *tcp = stream->knm_tcp;
+
+	kern_orphan_forget(stream->knm_orphan, left);
+	m0_list_del(&stream->knm_all);
+	--tcp->knt_orphans_nr;
+	m0_free(stream);
+}
+
+static struct kern_stream *orphan_first(const struct kern_tcp *tcp)
+{
+	return m0_list_entry(m0_list_first(&tcp->knt_orphans),
+			     struct kern_stream, knm_all);
+}
+
+static void orphan_add(struct kern_stream *stream, struct sock *sk)
+{
+	struct kern_tcp *tcp = stream->knm_tcp;
+
+	if (tcp->knt_orphans_nr == ORPHANS_MAX)
+		orphan_free(orphan_first(tcp), false);
+	stream->knm_orphan = sk;
+	stream->knm_until = m0_time_add(m0_time_now(), ORPHAN_NS);
+	if (tcp->knt_orphans_nr++ == 0)
+		tcp->knt_orphans_at =
+			m0_time_add(m0_time_now(), ORPHAN_LOOK_NS);
+	m0_list_add_tail(&tcp->knt_orphans, &stream->knm_all);
+	if (kern_orphan_is_over(sk))
+		orphan_free(stream, false);
+}
+
+void kern_orphans_look(struct kern_tcp *tcp, m0_time_t now)
+{
+	unsigned             nr = tcp->knt_orphans_nr;
+	struct m0_list_link *link;
+	struct kern_stream  *stream;
+
+	tcp->knt_orphans_at = m0_time_add(now, ORPHAN_LOOK_NS);
+	/* Each goes to the end of the list, so that they stay in order. */
+	while (nr-- > 0) {
+		link = m0_list_first(&tcp->knt_orphans);
+		stream = m0_list_entry(link, struct kern_stream, knm_all);
+		if (kern_orphan_is_over(stream->knm_orphan) ||
+		    now >= stream->knm_until)
+			orphan_free(stream, false);
+		else
+			m0_list_move_tail(&tcp->knt_orphans, link);
+	}
+}
+
+static void stream_end(struct kern_stream *stream)
+{
+	struct sock *sk = kern_socket_end(stream->knm_sock.kns_sock);
+
+	if (sk == NULL)
+		m0_list_add_tail(&stream->knm_tcp->knt_last, &stream->knm_all);
+	else
+		orphan_add(stream, sk);
+}
+
 void kern_stream_free(struct kern_stream *stream, bool reset)
 {
 	struct kern_tcp *tcp = stream->knm_tcp;
@@ -92,10 +159,27 @@ void kern_stream_free(struct kern_stream *stream, bool reset)
 	m0_list_del(&stream->knm_out);
 	m0_free(stream->knm_kept);
 	stream->knm_kept = NULL;
-	if (kern_socket_end(stream->knm_sock.kns_sock, reset))
-		m0_free(stream);
-	else
-		m0_list_add_tail(&tcp->knt_last, &stream->knm_all);
+	if (!reset) {
+		stream_end(stream);
+		return;
+	}
+	kern_socket_reset(stream->knm_sock.kns_sock);
+	m0_free(stream);
+}
+
+/* The kernel sends what the peer has not acknowledged, for a bounded time if that is the end
+ * alone. */
+static void orphans_forget(struct kern_tcp *tcp, m0_time_t until)
+{
+	while (tcp->knt_orphans_nr > 0) {
+		struct kern_stream *stream = orphan_first(tcp);
+		const struct sock  *sk = stream->knm_orphan;
+
+		while (!kern_orphan_is_over(sk) &&
+		       !kern_orphan_is_written(sk) && m0_time_now() < until)
+			schedule_timeout_uninterruptible(1);
+		orphan_free(stream, kern_orphan_is_written(sk));
+	}
 }
 
 void kern_streams_forget(struct kern_tcp *tcp)
@@ -103,6 +187,7 @@ void kern_streams_forget(struct kern_tcp *tcp)
 	m0_time_t            until = m0_time_from_now(LAST_S, 0);
 	struct m0_list_link *link;
 
+	orphans_forget(tcp, until);
 	while ((link = m0_list_first(&tcp->knt_last)) != NULL) {
 		struct kern_stream *stream =
 			m0_list_entry(link, struct kern_stream, knm_all);

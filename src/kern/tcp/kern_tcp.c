@@ -68,6 +68,8 @@ static bool tcp_pass(struct m0_reactor_source *src, m0_time_t now)
 	in_turn(tcp);
 	if (M0_UNLIKELY(!m0_list_is_empty(&tcp->knt_ended)))
 		ended_report(tcp);
+	if (M0_UNLIKELY(tcp->knt_orphans_nr > 0 && now >= tcp->knt_orphans_at))
+		kern_orphans_look(tcp, now);
 	return has_input(tcp);
 }
 
@@ -100,9 +102,11 @@ static m0_time_t tcp_wait(struct m0_reactor_source *src, m0_time_t deadline)
 {
 	const struct kern_tcp *tcp = tcp_of(src);
 
-	return tcp->knt_pause_until == 0
-		       ? deadline
-		       : min64u(deadline, tcp->knt_pause_until);
+	if (tcp->knt_pause_until != 0)
+		deadline = min64u(deadline, tcp->knt_pause_until);
+	if (tcp->knt_orphans_nr > 0)
+		deadline = min64u(deadline, tcp->knt_orphans_at);
+	return deadline;
 }
 
 static const struct m0_reactor_source_ops source_ops = {
@@ -181,6 +185,7 @@ static int tcp_create(struct m0_streams **ret, struct m0_reactor *reactor,
 	m0_list_init(&tcp->knt_out);
 	m0_list_init(&tcp->knt_all);
 	m0_list_init(&tcp->knt_last);
+	m0_list_init(&tcp->knt_orphans);
 	m0_list_init(&tcp->knt_listeners);
 	m0_list_init(&tcp->knt_callers);
 	tcp->knt_source.rts_ops = &source_ops;

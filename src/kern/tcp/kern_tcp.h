@@ -90,6 +90,11 @@ struct kern_tcp {
 	/** Streams without a user in a namespace that ends, by knm_all: the peer has not
 	 * acknowledged the end. */
 	struct m0_list knt_last;
+	/** Streams whose sockets count for the namespace until they are over, by knm_all,
+	 * oldest first; how many, and when they are looked at next. */
+	struct m0_list knt_orphans;
+	unsigned       knt_orphans_nr;
+	m0_time_t      knt_orphans_at;
 	struct m0_list knt_listeners;
 	/** Listeners with connections to be accepted. */
 	struct m0_list knt_callers;
@@ -128,6 +133,9 @@ struct kern_stream {
 	size_t              knm_kept_at;
 	size_t              knm_kept_nr;
 	struct m0_host_addr knm_local;
+	/** Its socket, released, and how long it may take to be over: on knt_orphans. */
+	struct sock *knm_orphan;
+	m0_time_t    knm_until;
 };
 
 static inline struct kern_tcp *kern_tcp_of(struct m0_streams *streams)
@@ -177,12 +185,21 @@ int kern_ifaces(struct m0_reactor *reactor, struct m0_host_iface *ifaces,
 /** A socket with the options of all streams. @retval <0 */
 int kern_socket(const struct kern_tcp *tcp, const struct m0_host_addr *addr,
 		struct socket **ret);
+/** Ends a socket that is not hooked by a reset. */
+void kern_socket_reset(struct socket *sock);
 /**
- * Ends a socket that is not hooked: in order, or by a reset.
- * @retval false  the namespace ends, and the kernel takes no more care of the socket:
- *                call kern_socket_forget() when the peer has acknowledged the end.
+ * Ends a socket that is not hooked in order.
+ * @return the socket that is left; it counts for the namespace until it is over, and is given
+ *         to kern_orphan_forget() then, or when it has taken too long. NULL: the namespace
+ *         ends, and the kernel takes no more care of the socket: call kern_socket_forget()
+ *         when the peer has acknowledged the end.
  */
-bool kern_socket_end(struct socket *sock, bool reset);
+struct sock *kern_socket_end(struct socket *sock);
+bool         kern_orphan_is_over(const struct sock *sk);
+/** Only the end of the stream is not acknowledged, so that TCP_USER_TIMEOUT bounds the rest. */
+bool kern_orphan_is_written(const struct sock *sk);
+/** Releases it, and ends it unless it is over, or `left` to the kernel. */
+void kern_orphan_forget(struct sock *sk, bool left);
 /** Both ends of the connection have ended, or it has failed. */
 bool kern_socket_is_over(const struct socket *sock);
 /** Releases a socket of a namespace that ends; resets it unless it is over. */
@@ -209,8 +226,10 @@ void kern_accept_all(struct kern_tcp *tcp);
 struct kern_stream *kern_stream_new(struct kern_tcp *tcp, struct socket *sock,
 				    bool dials, const struct kern_sock *from);
 void                kern_stream_free(struct kern_stream *stream, bool reset);
-/** Frees the streams of knt_last. Bounded by a time. */
+/** Frees the streams of knt_last and knt_orphans. Bounded by a time. */
 void kern_streams_forget(struct kern_tcp *tcp);
+/** Frees those of knt_orphans that are over, or have taken too long. */
+void kern_orphans_look(struct kern_tcp *tcp, m0_time_t now);
 void kern_stream_broken(struct kern_stream *stream, int status);
 void kern_stream_in_add(struct kern_stream *stream);
 void kern_stream_out_add(struct kern_stream *stream);
