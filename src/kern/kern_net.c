@@ -15,6 +15,7 @@
 #include <net/net_namespace.h>
 #include <net/netns/generic.h>
 
+#include "kern/dev/kern_version.h"
 #include "kern/kern_node.h"
 #include "kern/os/kern_tls.h"
 
@@ -149,8 +150,8 @@ static int text_handle(struct kern_ns *ns, char *of, int write, void *buffer,
 }
 
 /* Memory and threads of a node are the host's, so its own administrator decides. */
-static int entry_handle(struct ctl_table *table, int write, void *buffer,
-			size_t *bytes, loff_t *at)
+static int entry_handle(KERN_SYSCTL_CONST struct ctl_table *table, int write,
+			void *buffer, size_t *bytes, loff_t *at)
 {
 	if (write && !capable(CAP_NET_ADMIN))
 		return -EPERM;
@@ -183,7 +184,8 @@ static int ns_begin(struct net *net)
 		return 0;
 	entry_set(ns, 0, "networks", ns->knx_networks);
 	entry_set(ns, 1, "routes", ns->knx_routes);
-	ns->knx_header = register_net_sysctl(net, "net/colibri", ns->knx_table);
+	ns->knx_header = kern_net_sysctl_add(net, "net/colibri", ns->knx_table,
+					     ENTRIES_NR);
 	return ns->knx_header == NULL ? -ENOMEM : 0;
 }
 

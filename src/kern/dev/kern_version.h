@@ -6,7 +6,9 @@
 #include <linux/device.h>
 #include <linux/mm.h>
 #include <linux/module.h>
+#include <linux/sysctl.h>
 #include <linux/version.h>
+#include <net/net_namespace.h>
 
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 2, 0)
 #define KERN_DEVNODE_CONST
@@ -31,6 +33,25 @@ static inline struct class *kern_class_create(const char *name)
 	return class_create(THIS_MODULE, name);
 #else
 	return class_create(name);
+#endif
+}
+
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 11, 0)
+#define KERN_SYSCTL_CONST
+#else
+/** The qualifier of the entry that the kernel gives to its handler. */
+#define KERN_SYSCTL_CONST const
+#endif
+
+/** Behind the entries of the table comes an empty one, which kernels before 6.6 look for. */
+static inline struct ctl_table_header *kern_net_sysctl_add(
+	struct net *net, const char *path, struct ctl_table *table, size_t nr)
+{
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 6, 0)
+	(void)nr;
+	return register_net_sysctl(net, path, table);
+#else
+	return register_net_sysctl_sz(net, path, table, nr);
 #endif
 }
 
