@@ -89,8 +89,11 @@ struct kern_session {
 	union m0_attach_msg kne_answer;
 	bool                kne_has_answer;
 	bool                kne_is_told;
-	/** Guards the state; who uses kne_serve has it for reading. */
-	struct rw_semaphore     kne_sem;
+	/** Guards the state; a thread that uses kne_serve has it for reading. A process may hold
+	 * it as long as it likes, so the device's thread only tries to take it. */
+	struct rw_semaphore kne_sem;
+	/** Atomic: the device's thread is kicked when it is released. */
+	bool                    kne_sem_is_wanted;
 	enum kern_session_state kne_state;
 	/** Atomic: set once it may be mapped. */
 	void    *kne_area;

@@ -4,7 +4,8 @@
  *
  * A process can delay copies from and to its memory, and the pinning of it, without end. Both
  * happen under kne_lock alone, and outside of the library, whose threads are counted. The
- * device's thread never takes that lock.
+ * device's thread never takes that lock, and never waits for kne_sem: a process may get no
+ * processor while it holds it.
  */
 #include <linux/cred.h>
 #include <linux/mm.h>
@@ -174,6 +175,29 @@ static void hello_count(struct kern_session *ses, int rc)
 			     : &ses->kne_node->kvn_refused_nr);
 }
 
+/* The device's thread may have tried in vain to take kne_sem, which was released just now. */
+static void sem_released(struct kern_session *ses)
+{
+	smp_mb();
+	if (READ_ONCE(ses->kne_sem_is_wanted))
+		kern_device_kick(ses->kne_device);
+}
+
+/* The device's thread. False: it is kicked when there is something to take again. */
+static bool sem_take(struct kern_session *ses)
+{
+	bool taken = down_write_trylock(&ses->kne_sem);
+
+	if (!taken) {
+		smp_store_mb(ses->kne_sem_is_wanted, true);
+		/* The one that had it may have looked before. */
+		taken = down_write_trylock(&ses->kne_sem);
+	}
+	if (taken)
+		WRITE_ONCE(ses->kne_sem_is_wanted, false);
+	return taken;
+}
+
 static int hello_take(struct kern_session          *ses,
 		      const struct m0_attach_hello *hello)
 {
@@ -187,6 +211,7 @@ static int hello_take(struct kern_session          *ses,
 	rc = hello_do(ses, &hello->ahl_cfg, &cfg, why);
 	hello_count(ses, rc);
 	up_write(&ses->kne_sem);
+	sem_released(ses);
 	kern_leave();
 	if (rc == 0) {
 		welcome_put(ses, &cfg);
@@ -328,19 +353,33 @@ int kern_session_read(struct kern_session *ses, union m0_attach_msg *ret)
 	return rc;
 }
 
-int kern_session_ring(struct kern_session *ses)
+/* kne_sem is held for reading. */
+static int ring_do(struct kern_session *ses)
 {
-	int rc = kern_device_enter();
+	int rc;
 
+	if (ses->kne_state != KERN_OPEN)
+		return -EPIPE;
+	rc = kern_device_enter();
 	if (rc != 0)
 		return rc;
-	down_read(&ses->kne_sem);
-	if (ses->kne_state == KERN_OPEN)
-		m0_serve_wake(&ses->kne_serve);
-	else
-		rc = -EPIPE;
-	up_read(&ses->kne_sem);
+	m0_serve_wake(&ses->kne_serve);
 	kern_leave();
+	return 0;
+}
+
+int kern_session_ring(struct kern_session *ses)
+{
+	int rc;
+
+	/* Threads that ring without a pause do not put off the end. */
+	if (READ_ONCE(ses->kne_ends) || READ_ONCE(ses->kne_has_ended))
+		return -EPIPE;
+	if (down_read_killable(&ses->kne_sem) != 0)
+		return -EINTR;
+	rc = ring_do(ses);
+	up_read(&ses->kne_sem);
+	sem_released(ses);
 	return rc;
 }
 
@@ -367,7 +406,8 @@ static void regions_sweep(struct kern_session *ses)
 	struct m0_serve_map *map;
 	struct m0_serve_map *next;
 
-	if (ses->kne_maps.vms_total == NULL)
+	/* Set when kne_maps is complete. */
+	if (smp_load_acquire(&ses->kne_area) == NULL)
 		return;
 	for (map = m0_serve_maps_dropped(&ses->kne_maps); map != NULL;
 	     map = next) {
@@ -399,7 +439,8 @@ static bool state_step(struct kern_session *ses)
 {
 	bool ended = false;
 
-	down_write(&ses->kne_sem);
+	if (!sem_take(ses))
+		return false;
 	if (ses->kne_state == KERN_OPEN && READ_ONCE(ses->kne_ends)) {
 		ses->kne_state = KERN_ENDING;
 		m0_serve_end(&ses->kne_serve);
