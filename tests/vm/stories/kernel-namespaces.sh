@@ -217,6 +217,26 @@ insmod /own/colibri.ko networks='' accept=all
 node a 'tcp(va)'
 node a ''
 node a 'tcp(va)'
-kill $(cat /tmp/a) $(cat /tmp/b)
+node b 'tcp(vb)'
+
+# The administrator of a namespace is not that of the host.
+if unshare -U -r -n sh -c 'echo tcp >/proc/sys/net/colibri/networks' 2>/tmp/refused; then exit 1; fi
+grep 'not permitted' /tmp/refused
+
+# A namespace that goes away ends connections in order: the other side gets no reset.
+resets() {
+    in_space a sed -n '/^Tcp: [0-9]/p' /proc/self/net/snmp | cut -d' ' -f9
+}
+in_space a colibri ping --attach=/dev/colibri 10.1.0.2@tcp
+connected
+nr=$(dmesg | grep -c 'its node has ended')
+before=$(resets)
+kill $(cat /tmp/b)
+until ended $((nr + 1)); do
+    sleep 0.2
+done
+[ "$before" != '' ]
+[ "$(resets)" = "$before" ]
+kill $(cat /tmp/a)
 rmmod colibri
 if dmesg | grep -q 'BUG:\|WARNING:\|Call Trace\|not freed'; then exit 1; fi
