@@ -79,8 +79,9 @@ module_param(device_bytes_total, ulong, 0444);
 MODULE_PARM_DESC(device_bytes_total, "most bytes of memory of all processes");
 
 enum {
-	/** Bytes of its stack that a thread should not exceed, of 16 KiB. */
-	STACK_MAX = 6144
+	/** Bytes of its stack that a thread should not exceed, of 16 KiB. With KASAN frames
+	 * and stacks are larger, and nothing is judged. */
+	STACK_MAX = IS_ENABLED(CONFIG_KASAN) ? THREAD_SIZE : 6144
 };
 
 /* The node of the first namespace, which machines of other modules use. */
