@@ -58,11 +58,13 @@ static struct m0_semaphore moved;
 static int                 sent_status;
 static int                 moved_status;
 static m0_bcount_t         moved_bytes;
-/* Guards the two below it. */
+/* Guards what is below it. */
 static struct m0_mutex reply_lock;
 /* The call that waits for its reply; 0: none does. */
 static u64 waiting;
 static s64 result;
+/* No reply can come: its buffer is not queued, and the next call queues it. */
+static bool deaf;
 
 /* ---------------------------------------------------------------- events -- */
 
@@ -85,25 +87,62 @@ static void moved_event(const struct m0_net_buffer_event *ev)
 	m0_semaphore_up(&moved);
 }
 
+/* reply_lock is held, and a call waits. */
+static void reply_tell(s64 said)
+{
+	waiting = 0;
+	result = said;
+	m0_semaphore_up(&replied);
+}
+
 /* An answer to a call that no longer waits is dropped. */
 static void reply_take(const struct store_reply *r)
 {
 	m0_mutex_lock(&reply_lock);
-	if (waiting != 0 && r->r_id == waiting) {
-		waiting = 0;
-		result = r->r_result;
-		m0_semaphore_up(&replied);
-	}
+	if (waiting != 0 && r->r_id == waiting)
+		reply_tell(r->r_result);
+	m0_mutex_unlock(&reply_lock);
+}
+
+/* There was no memory to queue the buffer: a call that waits ends at once. */
+static void reply_none(int rc)
+{
+	m0_mutex_lock(&reply_lock);
+	deaf = true;
+	if (waiting != 0)
+		reply_tell(rc);
 	m0_mutex_unlock(&reply_lock);
 }
 
 static void reply_event(const struct m0_net_buffer_event *ev)
 {
+	int rc;
+
 	if (ev->nbe_status == 0 && ev->nbe_length == sizeof(struct store_reply))
 		reply_take(reply.nb_buffer.ov_buf[0]);
-	/* The machine is stopping, if it fails. */
-	if (ev->nbe_status != -ECANCELED)
-		(void)m0_net_buffer_add(&reply, &tm);
+	/* The machine is stopping. */
+	if (ev->nbe_status == -ECANCELED)
+		return;
+	rc = m0_net_buffer_add(&reply, &tm);
+	if (rc != 0)
+		reply_none(rc);
+}
+
+/* The call `id` waits from now on: its reply will find the buffer. */
+static int reply_listen(u64 id)
+{
+	bool was_deaf;
+	int  rc;
+
+	m0_mutex_lock(&reply_lock);
+	was_deaf = deaf;
+	deaf = false;
+	waiting = id;
+	m0_mutex_unlock(&reply_lock);
+	rc = was_deaf ? m0_net_buffer_add(&reply, &tm) : 0;
+	if (rc != 0)
+		reply_none(rc);
+	return rc;
 }
 
 static const struct m0_net_tm_callbacks tm_calls = { .ntc_event_cb = tm_event };
@@ -159,9 +198,9 @@ static int ask_send(enum store_op op, size_t bytes, loff_t at)
 	a->a_op = op;
 	a->a_desc_len = bulk.nb_desc.nbd_len;
 	memcpy(a->a_desc, bulk.nb_desc.nbd_data, bulk.nb_desc.nbd_len);
-	m0_mutex_lock(&reply_lock);
-	waiting = a->a_id;
-	m0_mutex_unlock(&reply_lock);
+	rc = reply_listen(a->a_id);
+	if (rc != 0)
+		return rc;
 	ask.nb_qtype = M0_NET_QT_MSG_SEND;
 	ask.nb_length = sizeof *a;
 	ask.nb_ep = peer;
@@ -188,6 +227,15 @@ static s64 reply_wait(void)
 	return came ? result : -ETIMEDOUT;
 }
 
+/* A reply may come even if it seems that the message was not sent. */
+static void reply_forget(void)
+{
+	m0_mutex_lock(&reply_lock);
+	waiting = 0;
+	(void)m0_semaphore_trydown(&replied);
+	m0_mutex_unlock(&reply_lock);
+}
+
 static ssize_t bulk_offer(enum store_op op, size_t bytes, loff_t at)
 {
 	s64 said;
@@ -204,6 +252,8 @@ static ssize_t bulk_offer(enum store_op op, size_t bytes, loff_t at)
 	said = ask_send(op, bytes, at);
 	if (said == 0)
 		said = reply_wait();
+	else
+		reply_forget();
 	/* Nothing was moved, or nobody knows: the pages are taken back. */
 	if (said <= 0)
 		(void)m0_net_buffer_del(&bulk, &tm);

@@ -42,9 +42,6 @@ store="self=$self server=$address timeout_s=10"
 fail_test load /own/colibri_store.ko "$store"
 insmod /own/colibri_store.ko $store
 fail_test file /dev/colibri-store
-rmmod colibri_store
-kill $server
-wait $server || :
 
 # The library's threads: what they do for a peer fails, the node goes on.
 tasks() {
@@ -75,6 +72,13 @@ threads() {
         try=$((try + 1))
     done
 }
+# The client's buffer for replies is queued by a thread of the node, and again by a later call.
+echo 3 >/sys/module/colibri_store/parameters/timeout_s
+threads dd if=/dev/zero of=/dev/colibri-store bs=4096 count=1
+rmmod colibri_store
+kill $server
+wait $server || :
+
 [ -n "$(tasks)" ]
 threads colibri ping --timeout 5 --net 'tcp(10.0.0.3)' 10.0.0.1@tcp
 colibri node --net 'tcp(10.0.0.2)' --ctl none >/tmp/node 2>&1 &
