@@ -236,6 +236,11 @@ void operations_need_few_calls(void **state)
 
 	(void)state;
 	assert_non_null(at);
+	/* The kernel of --debug counts none, and is too slow to poll. */
+	if (getenv("VM_debug") != NULL) {
+		m0_free_aligned(at, TARGET_BYTES, 12);
+		skip();
+	}
 	front_open();
 	assert_int_equal(m0_lnet_mem_register(lnet, at, TARGET_BYTES), 0);
 	mds_make(&vec, &vec, TARGET_BYTES);
