@@ -12,6 +12,8 @@ CONFIG = f'{HERE}/debug.config'
 SOURCE = 'linux-source-6.1'
 # Kbuild runs these on the host.
 TOOLS = ['flex', 'bison', 'm4', 'libelf-dev', 'libelf1', 'zlib1g-dev', 'zlib1g']
+# QEMU enters the kernel there, before the shadow of memory is mapped.
+PLAIN = ['KASAN_SANITIZE_enlighten.o=n', f'CFLAGS_enlighten.o=-include {HERE}/early.h']
 JOBS = f'-j{os.environ.get("JOBS") or os.cpu_count()}'
 
 
@@ -39,7 +41,7 @@ def make(folder, tree, out, *goals):
     compiler = ['CC=ccache gcc-12'] if shutil.which('ccache') else ['CC=gcc-12']
     with open(f'{out}/make.log', 'ab') as log:
         run = subprocess.run(
-            ['nice', 'make', '-C', tree, f'O={out}', 'ARCH=x86_64', JOBS, *compiler,
+            ['nice', 'make', '-C', tree, f'O={out}', 'ARCH=x86_64', JOBS, *compiler, *PLAIN,
              f'HOSTCFLAGS=-I{root}/usr/include', f'HOSTLDFLAGS=-L{root}/{LIBRARIES}', *goals],
             env=environment(root), stdout=log, stderr=subprocess.STDOUT, check=False)
     if run.returncode != 0:
