@@ -50,6 +50,13 @@ def kind_of(line):
     return next((kind for kind, text in KINDS.items() if re.search(text, line)), None)
 
 
+def is_from_boot(log, i):
+    """Whether an object was made by the kernel itself when it booted, which colibri's never are:
+    ACPI loses some in a kernel without PCI."""
+    return re.search(r'unreferenced object 0x', log[i]) is not None and any(
+        re.search(r'comm "swapper/\d+", pid [01],', line) for line in log[i + 1:i + 2])
+
+
 def log_of(lines):
     """The kernel's log and the state, if the machine came so far as to print them; else
     what its console said."""
@@ -80,7 +87,7 @@ def reports(lines):
     found = []
     for i, line in enumerate(log):
         kind = kind_of(line)
-        if kind:
+        if kind and not is_from_boot(log, i):
             found.append((kind, log[i:i + REPORT_LINES]))
     if whole:
         return found + state_faults(log)

@@ -146,6 +146,14 @@ class Judge(unittest.TestCase):
         self.assertEqual(len(judge.verdict(lines, ['KASAN', 'leak'])), 1)
         self.assertEqual(len(judge.verdict(lines, ['leak'])), 2)
 
+    def test_objects_that_the_kernel_lost_at_boot_do_not_count(self):
+        leak = self.REPORTS['leak']
+        boot = '  comm "swapper/0", pid 1, jiffies 4294892296'
+        self.assertEqual(self.kinds(self.console(leak, boot)), [])
+        own = '  comm "insmod", pid 71, jiffies 4294892296'
+        self.assertEqual(self.kinds(self.console(leak, own, boot)), ['leak'])
+        self.assertEqual(self.kinds(self.console(leak, boot, leak)), ['leak'])
+
     def test_marks_tell_of_a_report_that_no_words_are_known_for(self):
         self.assertEqual(self.kinds(self.console(tainted=4096 | 512)), ['tainted'])
         self.assertEqual(self.kinds(self.console(debug_locks=0)), ['lockdep'])
