@@ -148,9 +148,9 @@ static void buffer_make(struct end *end, enum m0_net_queue_type qtype,
 			uint32_t bytes)
 {
 	struct m0_net_buffer *nb = &end->e_nb;
-	bool     sends = M0_IN(qtype, (M0_NET_QT_ACTIVE_BULK_SEND,
-				   M0_NET_QT_PASSIVE_BULK_SEND));
-	uint32_t i;
+	bool                  sends = M0_IN(qtype, (M0_NET_QT_ACTIVE_BULK_SEND,
+                                   M0_NET_QT_PASSIVE_BULK_SEND));
+	uint32_t              i;
 
 	memset(nb, 0, sizeof *nb);
 	assert_int_equal(m0_bufvec_alloc(&nb->nb_buffer, 1, bytes), 0);
@@ -190,9 +190,8 @@ static void transfer(struct end *active, struct end *passive, bool gets,
 {
 	struct m0_net_end_point *ep;
 
-	assert_int_equal(m0_net_end_point_create(&ep, &passive->e_tm,
-						 active->e_ep),
-			 0);
+	assert_int_equal(
+		m0_net_end_point_create(&ep, &passive->e_tm, active->e_ep), 0);
 	buffer_make(passive,
 		    gets ? M0_NET_QT_PASSIVE_BULK_SEND
 			 : M0_NET_QT_PASSIVE_BULK_RECV,

@@ -393,8 +393,8 @@ static void peers_print(const struct json_t *tree)
 static void stats_print(const struct json_t *tree)
 {
 	static const char *const keys[] = {
-		"msgs_alloc",  "msgs_max",    "errors",       "send_count",
-		"recv_count",  "route_count", "drop_count",   "send_length",
+		"msgs_alloc",  "msgs_max",     "errors",      "send_count",
+		"recv_count",  "route_count",  "drop_count",  "send_length",
 		"recv_length", "route_length", "drop_length",
 	};
 	const struct json_t *stats = jout_get(tree, "statistics");
