@@ -274,6 +274,9 @@ struct m0_lnet_info {
 	unsigned                  li_peers_nr;
 	struct m0_lnet_peer_info *li_peers;
 	struct m0_lnet_stats      li_stats;
+	/** Longest time for which a part of peer NIs or routes, or m0_lnet_info_head_get(),
+	 * has held the node's thread since the m0_lnet_info_head_get() before. */
+	uint64_t li_slice_ns;
 };
 
 /**

@@ -105,6 +105,8 @@ struct m0_node {
 	struct m0_copier *nod_copier;
 	/** Something happened that needs another look at once. */
 	bool nod_again;
+	/** See li_slice_ns. */
+	uint64_t nod_slice_ns;
 	/** NIDs of the interfaces that are not stopping, `0@lo` first, and how
 	 * often they changed. */
 	uint32_t           nod_nids_version;

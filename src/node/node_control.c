@@ -74,6 +74,7 @@ static int info_give(struct m0_node *node, uint32_t nr, int rc,
 	if (rc != 0)
 		return rc;
 	info->li_port = node->nod_cfg->lc_port;
+	info->li_slice_ns = node->nod_slice_ns;
 	m0_node__tunables_info(node->nod_cfg, info);
 	return block_give(node, nr, info, m0_ring_info_pack(info));
 }
@@ -91,7 +92,9 @@ static int info_head_do(struct m0_node *node, uint32_t nr)
 	struct m0_lnet_info *info = NULL;
 	int rc = m0_lnet_engine_info_head(node->nod_engine, &info);
 
-	return info_give(node, nr, rc, info);
+	rc = info_give(node, nr, rc, info);
+	node->nod_slice_ns = 0;
+	return rc;
 }
 
 static int peer_nis_get_do(struct m0_node *node, uint32_t nr)
@@ -494,6 +497,17 @@ void m0_node__answer(struct m0_node *node, uint32_t nr)
 		      &m0_node__control(node, nr)->nct_answer);
 }
 
+/* A read that comes again and again: the longest is noted, since messages wait for it. */
+static int slice_do(struct m0_node *node, uint32_t nr, uint32_t verb)
+{
+	m0_time_t began = m0_time_now();
+	int       rc = verbs[verb](node, nr);
+
+	node->nod_slice_ns =
+		max64u(node->nod_slice_ns, m0_time_sub(m0_time_now(), began));
+	return rc;
+}
+
 void m0_node_control(struct m0_node *node, uint32_t nr)
 {
 	struct m0_ring_control *record = m0_node__control_record(node, nr);
@@ -502,7 +516,11 @@ void m0_node_control(struct m0_node *node, uint32_t nr)
 	       verbs[record->rqc_verb] != NULL);
 	/* An answer has a block only if the verb gives one. */
 	record->rqc_block_bytes = 0;
-	record->rqc_rc = verbs[record->rqc_verb](node, nr);
+	if (M0_IN(record->rqc_verb,
+		  (M0_RING_INFO_HEAD, M0_RING_PEER_NIS_GET, M0_RING_ROUTE_GET)))
+		record->rqc_rc = slice_do(node, nr, record->rqc_verb);
+	else
+		record->rqc_rc = verbs[record->rqc_verb](node, nr);
 }
 
 void m0_node__control_do(struct m0_node             *node,

@@ -68,6 +68,7 @@ struct metrics_self {
 	uint64_t msl_scrapes_nr;
 	uint64_t msl_refused_nr;
 	double   msl_took_s;
+	double   msl_slice_s;
 };
 
 struct metrics_snap {

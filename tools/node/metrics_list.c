@@ -38,6 +38,11 @@ static const struct metric self[] = {
 	{ "colibri_metrics_collect_seconds",
 	  "Time that the last snapshot but this one took.", NULL, METRIC_GAUGE,
 	  METRIC_DOUBLE, offsetof(struct metrics_self, msl_took_s) },
+	{ "colibri_metrics_slice_seconds",
+	  "Longest time for which the last snapshot but this one held the node's "
+	  "thread.",
+	  NULL, METRIC_GAUGE, METRIC_DOUBLE,
+	  offsetof(struct metrics_self, msl_slice_s) },
 	{ "colibri_processes", "Processes that are attached.", NULL,
 	  METRIC_GAUGE, METRIC_U64,
 	  offsetof(struct metrics_self, msl_procs_nr) },

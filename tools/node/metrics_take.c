@@ -157,6 +157,7 @@ static int snap_take(const struct lnet_node *node, struct metrics_snap *snap)
 	if (rc != 0)
 		return rc;
 	self_take(node, &snap->msp_self);
+	snap->msp_self.msl_slice_s = (double)snap->msp_info->li_slice_ns / 1e9;
 	snap->msp_self.msl_port = snap->msp_info->li_port;
 	snap->msp_self.msl_is_router = snap->msp_info->li_is_router;
 	snap->msp_probes = node->lno_metrics.mtr_probes;

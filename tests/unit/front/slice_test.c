@@ -229,6 +229,31 @@ static void routes_by_two_nids_of_a_router_are_there_once(void **state)
 			 2 * SLICE);
 }
 
+static uint64_t longest_ns(void)
+{
+	struct m0_lnet_info *info;
+	uint64_t             ns;
+
+	assert_int_equal(m0_lnet_info_head_get(lnet, &info), 0);
+	ns = info->li_slice_ns;
+	m0_lnet_info_free(info);
+	return ns;
+}
+
+/* The node notes the longest slice, and begins anew after it has told. */
+static void longest_slice_is_known(void **state)
+{
+	static struct m0_lnet_route_info rows[ENTRIES_NR];
+
+	(void)state;
+	lnet->fro_node->nod_slice_ns = UINT64_MAX;
+	assert_true(longest_ns() == UINT64_MAX);
+	lnet->fro_node->nod_slice_ns = 0;
+	assert_int_equal(m0_lnet_route_get(lnet, rows, ENTRIES_NR), ENTRIES_NR);
+	assert_in_range(longest_ns(), 1, UINT64_MAX - 1);
+	assert_in_range(lnet->fro_node->nod_slice_ns, 1, UINT64_MAX - 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -236,6 +261,7 @@ int main(void)
 		cmocka_unit_test(node_gives_few_routes_at_a_time),
 		cmocka_unit_test(route_that_came_back_ends_no_slice),
 		cmocka_unit_test(routes_by_two_nids_of_a_router_are_there_once),
+		cmocka_unit_test(longest_slice_is_known),
 		cmocka_unit_test(routes_that_come_and_go_are_there_once),
 	};
 
