@@ -185,9 +185,9 @@ static int routes_once(unsigned max)
 	assert_in_range(nr, 1, max);
 	for (i = 0; i < nr; ++i)
 		for (k = 0; k < i; ++k)
-			assert_memory_not_equal(&rows[i].lri_attr,
-						&rows[k].lri_attr,
-						sizeof rows[i].lri_attr);
+			if (memcmp(&rows[i].lri_attr, &rows[k].lri_attr,
+				   sizeof rows[i].lri_attr) == 0)
+				fail_msg("route %d is there again as %d", k, i);
 	return nr;
 }
 
@@ -198,7 +198,7 @@ static void routes_that_come_and_go_are_there_once(void **state)
 
 	(void)state;
 	assert_int_equal(pthread_create(&thread, NULL, come_and_go, NULL), 0);
-	for (i = 0; i < 500; ++i)
+	for (i = 0; i < 200; ++i)
 		assert_in_range(routes_once(2 * ENTRIES_NR), ENTRIES_NR / 2,
 				ENTRIES_NR);
 	__atomic_store_n(&is_over, true, __ATOMIC_RELAXED);
