@@ -155,7 +155,7 @@ static void route_that_came_back_ends_no_slice(void **state)
 	assert_int_equal(slice_get(&order, rows), SLICE);
 	assert_true(m0_lnet_nid_eq(&rows[0].lri_attr.lra_gateway, &nid));
 	assert_int_equal(slice_get(&order, rows), SLICE);
-	/* The last seven, and the one that came back. */
+	/* The last eight, and the one that came back. */
 	assert_int_equal(slice_get(&order, rows), ENTRIES_NR - 3 * SLICE + 1);
 	assert_int_equal(slice_get(&order, rows), 0);
 }
