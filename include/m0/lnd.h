@@ -362,10 +362,12 @@ struct m0_lnd_ni_info {
 	uint64_t ldi_reconnect_max_ms;
 	/** Tunables of fabrics: type of service plus 1, 0 for that of the system; the
 	 * exponent of the time that the device waits for an acknowledgement, 0
-	 * for that of the system; and 1 if GETs name their memory. */
+	 * for that of the system; 1 if GETs name their memory; and the port of
+	 * the network, on which the driver listens and to which it connects. */
 	unsigned ldi_tos_plus_1;
 	unsigned ldi_ack_timeout;
 	unsigned ldi_get_req;
+	unsigned ldi_service;
 };
 
 struct m0_lnd_ops {

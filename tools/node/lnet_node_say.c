@@ -73,6 +73,8 @@ static void say_nid(struct lnet_node *node, const struct m0_lnet_ni_info *ni)
 	const struct m0_lnet_cfg *cfg = &node->lno_opts.nop_cfg;
 	const char               *accept = accepts[cfg->lc_accept];
 	const char *device = ni->nii_device[0] != '\0' ? ni->nii_device : "?";
+	bool        is_o2ib = ni->nii_nid.ln_type == M0_LNET_TYPE_O2IB;
+	unsigned    port = is_o2ib ? ni->nii_lnd.ldi_service : cfg->lc_port;
 	char        text[M0_LNET_NIDSTR_SIZE];
 	struct json_t *tree;
 
@@ -81,17 +83,18 @@ static void say_nid(struct lnet_node *node, const struct m0_lnet_ni_info *ni)
 		tree = event_alloc("nid");
 		jout_str(tree, "nid", text);
 		jout_str(tree, "device", device);
-		jout_num(tree, "port", cfg->lc_port);
+		jout_num(tree, "port", port);
 		jout_str(tree, "accept", accept);
 		event_print(tree);
 	} else if (cfg->lc_accept == M0_LNET_ACCEPT_NONE) {
 		say("NID %s on %s, no listener: peers cannot connect", text,
 		    device);
-	} else if (ni->nii_nid.ln_type == M0_LNET_TYPE_O2IB) {
-		say("NID %s on %s, listening for RDMA", text, device);
+	} else if (is_o2ib) {
+		say("NID %s on %s, listening for RDMA on service %u", text,
+		    device, port);
 	} else {
 		say("NID %s on %s, listening on port %u (accept %s)", text,
-		    device, cfg->lc_port, accept);
+		    device, port, accept);
 	}
 }
 

@@ -141,6 +141,7 @@ static void ni_tunables_add(struct json_t                *item,
 			jout_num(object, "ack_timeout",
 				 ni->nii_lnd.ldi_ack_timeout);
 			jout_num(object, "get_req", ni->nii_lnd.ldi_get_req);
+			jout_num(object, "service", ni->nii_lnd.ldi_service);
 		}
 	}
 	jout_int(item, "dev cpt", lo ? 0 : -1);

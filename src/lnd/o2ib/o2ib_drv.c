@@ -211,6 +211,7 @@ static void o2ib_ni_info(const struct m0_lnd_ni *lnd_ni,
 		cfg->obn_tos == M0_O2IB_TOS_SYSTEM ? 0 : cfg->obn_tos + 1;
 	info->ldi_ack_timeout = cfg->obn_ack_timeout;
 	info->ldi_get_req = cfg->obn_get_req;
+	info->ldi_service = cfg->obn_service;
 }
 
 /* -- memory of the application ------------------------------------------------------ */

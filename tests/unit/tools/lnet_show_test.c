@@ -148,6 +148,27 @@ static void net_is_shown_as_by_lnetctl(void **state)
 	show_is(&req, lnetctl_net_show_net_v2);
 }
 
+/* Net o2ib has more tunables, as they are in effect. */
+static void tunables_of_fabrics_are_shown(void **state)
+{
+	struct ctl_request req = request(CTL_NET_SHOW, 1);
+	char              *got;
+
+	(void)state;
+	node_set();
+	nis[1].nii_nid = nid("192.168.77.2@o2ib");
+	nis[1].nii_lnd.ldi_tos_plus_1 = 107;
+	nis[1].nii_lnd.ldi_ack_timeout = 18;
+	nis[1].nii_lnd.ldi_get_req = 1;
+	nis[1].nii_lnd.ldi_service = 987;
+	got = shown(&req, TOOL_OK);
+	assert_non_null(strstr(got, "                  tos: 106\n"
+				    "                  ack_timeout: 18\n"
+				    "                  get_req: 1\n"
+				    "                  service: 987\n"));
+	free(got);
+}
+
 /* Ours come last, and only when all is asked for. */
 static void net_ours_come_after_lnetctls(void **state)
 {
@@ -537,6 +558,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(net_is_shown_as_by_lnetctl),
+		cmocka_unit_test(tunables_of_fabrics_are_shown),
 		cmocka_unit_test(net_ours_come_after_lnetctls),
 		cmocka_unit_test(peers_are_shown_as_by_lnetctl),
 		cmocka_unit_test(peer_is_found_by_its_nid),
