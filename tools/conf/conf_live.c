@@ -39,7 +39,19 @@ static bool is_first(const struct ifaddrs *all, const char *device,
 	return false;
 }
 
+/* Tunables that net o2ib alone has. */
+static void fabric_tuns_get(uint32_t *tuns, const struct m0_lnd_ni_info *lnd)
+{
+	tuns[CONF_SERVICE - CONF_TUN_FIRST] = lnd->ldi_service;
+	tuns[CONF_ACK_TIMEOUT - CONF_TUN_FIRST] = lnd->ldi_ack_timeout;
+	tuns[CONF_TOS - CONF_TUN_FIRST] =
+		conf_tun_of(CONF_TOS, (int64_t)lnd->ldi_tos_plus_1 - 1);
+	tuns[CONF_GET_REQ - CONF_TUN_FIRST] =
+		conf_tun_of(CONF_GET_REQ, lnd->ldi_get_req);
+}
+
 /* @param all  addresses of the host; NULL: not known. */
+
 static int nis_get(struct conf_model *ret, const struct m0_lnet_info *info,
 		   const struct ifaddrs *all)
 {
@@ -84,6 +96,8 @@ static int nis_get(struct conf_model *ret, const struct m0_lnet_info *info,
 			(uint32_t)from->nii_lnd.ldi_reconnect_min_ms;
 		tuns[CONF_RECONNECT_MAX - CONF_TUN_FIRST] =
 			(uint32_t)from->nii_lnd.ldi_reconnect_max_ms;
+		if (m0_lnet_net_type(ni->cni_net) == M0_LNET_TYPE_O2IB)
+			fabric_tuns_get(tuns, &from->nii_lnd);
 	}
 	return rc;
 }

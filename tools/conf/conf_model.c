@@ -142,7 +142,21 @@ static const char *const tun_names[CONF_TUNS_NR] = {
 	"peer_timeout", "peer_credits",    "peer_buffer_credits",
 	"credits",      "conns_per_peer",  "timeout",
 	"keepalive",    "min_reconnectms", "max_reconnectms",
+	"service",      "ack_timeout",     "tos",
+	"get_req",
 };
+
+uint32_t conf_tun_of(unsigned id, int64_t number)
+{
+	if (!M0_IN(id, (CONF_TOS, CONF_GET_REQ)) || number > 0)
+		return (uint32_t)number;
+	return number == 0 ? CONF_NEVER : 0;
+}
+
+bool conf_net_has_tun(uint32_t net, unsigned id)
+{
+	return id < CONF_SERVICE || m0_lnet_net_type(net) == M0_LNET_TYPE_O2IB;
+}
 
 void conf_tuns_put(struct m0_lnet_net_cfg *ret,
 		   const uint32_t          tuns[CONF_TUNS_NR])

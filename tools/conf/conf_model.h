@@ -17,7 +17,7 @@
 
 enum {
 	CONF_TUN_FIRST = CONF_PEER_TIMEOUT,
-	CONF_TUNS_NR = CONF_RECONNECT_MAX - CONF_PEER_TIMEOUT + 1,
+	CONF_TUNS_NR = CONF_GET_REQ - CONF_PEER_TIMEOUT + 1,
 	CONF_SETS_NR = CONF_SETS_END - CONF_SETS,
 	CONF_NOTES_MAX = 16,
 	CONF_LOCALS_MAX = 64
@@ -33,8 +33,8 @@ struct conf_ni {
 	char cni_iface[M0_LNET_CFG_NAME_BYTES];
 	/** Address of the NID; "" if none is given. */
 	char cni_addr[M0_LNET_CFG_NAME_BYTES];
-	/** In the order of enum conf_id; 0: not given. A keepalive of
-	 * CONF_NEVER is none. */
+	/** In the order of enum conf_id; 0: not given. CONF_NEVER is a 0 that is given:
+	 * no keepalive, the type of service 0, and no GETs that name their memory. */
 	uint32_t cni_tuns[CONF_TUNS_NR];
 };
 
@@ -145,6 +145,10 @@ void conf_net_cfg(const struct conf_model *model, uint32_t net,
 /** Returns the name of the interface: the address of its NID, which a device may have besides
  * others, or the device; "" if nothing does. */
 const char *conf_ni_name(const struct conf_ni *ni);
+/** Value of a tunable in cni_tuns, by its number in a file. */
+uint32_t conf_tun_of(unsigned id, int64_t number);
+/** Has the network that tunable? */
+bool conf_net_has_tun(uint32_t net, unsigned id);
 /** Parts of conf_net_cfg(). */
 void conf_iface_put(struct m0_lnet_net_cfg *ret, const struct conf_ni *ni);
 void conf_tuns_put(struct m0_lnet_net_cfg *ret,

@@ -9,6 +9,8 @@ enum {
 	 * lnetctl prints them. */
 	LIST_INDENT = 6,
 	MAP_INDENT = 4,
+	/** The usual port of net o2ib. */
+	O2IB_SERVICE = 987,
 	MS_PER_S = 1000
 };
 
@@ -28,6 +30,8 @@ static void own_tunables(struct conf_out *out, const uint32_t *tuns)
 	uint32_t keepalive = tuns[CONF_KEEPALIVE - CONF_TUN_FIRST];
 	uint32_t min = tuns[CONF_RECONNECT_MIN - CONF_TUN_FIRST];
 	uint32_t max = tuns[CONF_RECONNECT_MAX - CONF_TUN_FIRST];
+	uint32_t service = tuns[CONF_SERVICE - CONF_TUN_FIRST];
+	uint32_t ack_timeout = tuns[CONF_ACK_TIMEOUT - CONF_TUN_FIRST];
 	static struct m0_lnet_cfg def;
 
 	m0_lnet_cfg_default(&def);
@@ -39,6 +43,20 @@ static void own_tunables(struct conf_out *out, const uint32_t *tuns)
 		conf_out_number(out, "min_reconnectms", min);
 	if (max != 0 && max != def.lc_reconnect_max_ms)
 		conf_out_number(out, "max_reconnectms", max);
+	if (service != 0 && service != O2IB_SERVICE)
+		conf_out_number(out, "service", service);
+	if (ack_timeout != 0)
+		conf_out_number(out, "ack_timeout", ack_timeout);
+	if (tuns[CONF_GET_REQ - CONF_TUN_FIRST] == 1)
+		conf_out_number(out, "get_req", 1);
+}
+
+/* The type of service, -1 for that of the system. */
+static int64_t tos_of(const uint32_t *tuns)
+{
+	uint32_t tos = tuns[CONF_TOS - CONF_TUN_FIRST];
+
+	return tos == 0 ? -1 : tos == CONF_NEVER ? 0 : (int64_t)tos;
 }
 
 static void lnd_tunables(struct conf_out *out, const uint32_t *tuns)
@@ -58,7 +76,7 @@ static void lnd_tunables(struct conf_out *out, const uint32_t *tuns)
 	if (timeout != 0)
 		conf_out_number(out, "timeout", timeout);
 	own_tunables(out, tuns);
-	conf_out_number(out, "tos", -1);
+	conf_out_number(out, "tos", tos_of(tuns));
 	conf_out_map_end(out);
 }
 

@@ -85,7 +85,13 @@ static const struct conf_key lnd_tunables[] = {
 	INT("min_reconnectms", CONF_RECONNECT_MIN, 0, DAY_S * 1000),
 	INT("max_reconnectms", CONF_RECONNECT_MAX, 0, DAY_S * 1000),
 	INT("tos", CONF_TOS, -1, 255),
-	END
+	INT("service", CONF_SERVICE, 0, UINT16_MAX),
+	INT("ack_timeout", CONF_ACK_TIMEOUT, 0, 31),
+	INT("get_req", CONF_GET_REQ, 0, 1),
+	/* An export of a kernel's node has these on net o2ib; the driver has no use for them. */
+	ANY("peercredits_hiw"), ANY("concurrent_sends"), ANY("map_on_demand"),
+	ANY("fmr_pool_size"), ANY("fmr_flush_trigger"), ANY("fmr_cache"),
+	ANY("ntx"), END
 };
 
 static const struct conf_key ni_keys[] = {

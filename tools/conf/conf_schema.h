@@ -39,7 +39,11 @@ enum conf_id {
 	CONF_KEEPALIVE,
 	CONF_RECONNECT_MIN,
 	CONF_RECONNECT_MAX,
+	/* Net o2ib alone has these. */
+	CONF_SERVICE,
+	CONF_ACK_TIMEOUT,
 	CONF_TOS,
+	CONF_GET_REQ,
 	/* route */
 	CONF_ROUTE_NET,
 	CONF_GATEWAY,

@@ -15,18 +15,22 @@ struct reader {
 /* ------------------------------------------------------------------ networks */
 
 static void tuns_read(struct reader *rdr, const struct conf_node *map,
-		      uint32_t tuns[CONF_TUNS_NR])
+		      struct conf_ni *ni)
 {
 	const struct conf_node *node;
 
 	for (node = map->cfn_first; node != NULL; node = node->cfn_next) {
-		if (node->cfn_id >= CONF_TUN_FIRST &&
-		    node->cfn_id < CONF_TUN_FIRST + CONF_TUNS_NR)
-			tuns[node->cfn_id - CONF_TUN_FIRST] =
-				(uint32_t)node->cfn_number;
-		if (node->cfn_id == CONF_TOS && node->cfn_number != -1)
+		unsigned id = node->cfn_id;
+		uint32_t value;
+
+		if (id < CONF_TUN_FIRST || id >= CONF_TUN_FIRST + CONF_TUNS_NR)
+			continue;
+		value = conf_tun_of(id, node->cfn_number);
+		if (conf_net_has_tun(ni->cni_net, id))
+			ni->cni_tuns[id - CONF_TUN_FIRST] = value;
+		else if (value != 0)
 			conf_note(rdr->rdr_model, &node->cfn_place,
-				  "tos %" PRId64 " has no effect",
+				  "%s %" PRId64 " has no effect", node->cfn_key,
 				  node->cfn_number);
 	}
 }
@@ -39,10 +43,10 @@ static void common_read(struct reader *rdr, const struct conf_node *item,
 
 	part = conf_member(item, CONF_TUNABLES);
 	if (part != NULL)
-		tuns_read(rdr, part, ni->cni_tuns);
+		tuns_read(rdr, part, ni);
 	part = conf_member(item, CONF_LND_TUNABLES);
 	if (part != NULL)
-		tuns_read(rdr, part, ni->cni_tuns);
+		tuns_read(rdr, part, ni);
 	part = conf_member(item, CONF_CPT);
 	if (part != NULL && strcmp(part->cfn_text, "[0]") != 0)
 		conf_note(rdr->rdr_model, &part->cfn_place,
