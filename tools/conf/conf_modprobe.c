@@ -12,6 +12,13 @@ enum {
 	WORD_MAX = 4096
 };
 
+/** Drivers, whose modules have tunables of their own. */
+enum driver {
+	DRIVER_SOCK,
+	DRIVER_O2IB,
+	DRIVERS_NR
+};
+
 struct lines {
 	struct conf_model        *lns_model;
 	const struct conf_locals *lns_locals;
@@ -22,13 +29,13 @@ struct lines {
 	/** A word, and where it is; the place of its value. */
 	char              lns_word[WORD_MAX];
 	struct conf_place lns_word_place;
-	/** Tunables of all networks, and their place. */
-	uint32_t lns_tuns[CONF_TUNS_NR];
+	/** Tunables of the networks of each driver. */
+	uint32_t lns_tuns[DRIVERS_NR][CONF_TUNS_NR];
 	/** The text of `networks` or `ip2nets` has been read. */
 	const char *lns_nets_by;
 };
 
-/* Parameters: of lnet first, then of its driver. */
+/* Parameters: of lnet first, then of its drivers. */
 static const struct param {
 	const char *prm_module;
 	const char *prm_name;
@@ -57,6 +64,16 @@ static const struct param {
 	{ "ksocklnd", "sock_timeout", CONF_TIMEOUT, 0, 86400 },
 	{ "ksocklnd", "min_reconnectms", CONF_RECONNECT_MIN, 0, 86400000 },
 	{ "ksocklnd", "max_reconnectms", CONF_RECONNECT_MAX, 0, 86400000 },
+	{ "ko2iblnd", "peer_timeout", CONF_PEER_TIMEOUT, 0, INT32_MAX },
+	{ "ko2iblnd", "peer_credits", CONF_PEER_CREDITS, 0, UINT16_MAX },
+	{ "ko2iblnd", "peer_buffer_credits", CONF_PEER_BUFFER_CREDITS, 0,
+	  UINT16_MAX },
+	{ "ko2iblnd", "credits", CONF_CREDITS, 0, UINT16_MAX },
+	{ "ko2iblnd", "conns_per_peer", CONF_CONNS_PER_PEER, 0, 127 },
+	{ "ko2iblnd", "timeout", CONF_TIMEOUT, 0, 86400 },
+	{ "ko2iblnd", "keepalive", CONF_KEEPALIVE, 0, 86400 },
+	{ "ko2iblnd", "service", CONF_SERVICE, 0, UINT16_MAX },
+	{ "ko2iblnd", "tos", CONF_TOS, -1, 255 },
 };
 
 /* Known to LNet, without effect here. */
@@ -99,6 +116,24 @@ static const char *const others[][2] = {
 	{ "ksocklnd", "zc_recv_min_nfrags" },
 	{ "ksocklnd", "skip_mr_route_setup" },
 	{ "ksocklnd", "tos" },
+	{ "ko2iblnd", "cksum" },
+	{ "ko2iblnd", "nscheds" },
+	{ "ko2iblnd", "ntx" },
+	{ "ko2iblnd", "ipif_name" },
+	{ "ko2iblnd", "ib_mtu" },
+	{ "ko2iblnd", "retry_count" },
+	{ "ko2iblnd", "rnr_retry_count" },
+	{ "ko2iblnd", "peer_credits_hiw" },
+	{ "ko2iblnd", "concurrent_sends" },
+	{ "ko2iblnd", "map_on_demand" },
+	{ "ko2iblnd", "use_fastreg_gaps" },
+	{ "ko2iblnd", "fmr_pool_size" },
+	{ "ko2iblnd", "fmr_flush_trigger" },
+	{ "ko2iblnd", "fmr_cache" },
+	{ "ko2iblnd", "dev_failover" },
+	{ "ko2iblnd", "require_privileged_port" },
+	{ "ko2iblnd", "use_privileged_port" },
+	{ "ko2iblnd", "wrq_sge" },
 };
 
 /* --------------------------------------------------------------------- words */
@@ -237,6 +272,22 @@ static int refuse_why(struct lines *lns, const char *value, const char *why)
 			     lns->lns_word, value, why);
 }
 
+/* A parameter of lnet is one for all networks. */
+static void tun_set(struct lines *lns, const struct param *param, int64_t value)
+{
+	static const char *const modules[DRIVERS_NR] = {
+		[DRIVER_SOCK] = "ksocklnd",
+		[DRIVER_O2IB] = "ko2iblnd",
+	};
+	int i;
+
+	for (i = 0; i < DRIVERS_NR; ++i)
+		if (strcmp(param->prm_module, "lnet") == 0 ||
+		    strcmp(param->prm_module, modules[i]) == 0)
+			lns->lns_tuns[i][param->prm_id - CONF_TUN_FIRST] =
+				conf_tun_of(param->prm_id, value);
+}
+
 static int number_set(struct lines *lns, const struct param *param,
 		      const char *text)
 {
@@ -251,7 +302,7 @@ static int number_set(struct lines *lns, const struct param *param,
 		return refuse(lns, text, accepted);
 	}
 	if (param->prm_id < CONF_SETS) {
-		lns->lns_tuns[param->prm_id - CONF_TUN_FIRST] = (uint32_t)value;
+		tun_set(lns, param, value);
 		return 0;
 	}
 	set = &lns->lns_model->cmo_sets[param->prm_id - CONF_SETS];
@@ -524,7 +575,7 @@ static int param_set(struct lines *lns, const char *module)
 
 static int line_read(struct lines *lns)
 {
-	static const char *const modules[] = { "lnet", "ksocklnd" };
+	static const char *const modules[] = { "lnet", "ksocklnd", "ko2iblnd" };
 	const char              *module = NULL;
 	size_t                   i;
 	int                      rc = word_read(lns);
@@ -560,6 +611,15 @@ static int line_read(struct lines *lns)
 	return rc;
 }
 
+static void tuns_copy(const struct lines *lns, struct conf_ni *ni)
+{
+	enum driver driver = m0_lnet_net_type(ni->cni_net) == M0_LNET_TYPE_O2IB
+				     ? DRIVER_O2IB
+				     : DRIVER_SOCK;
+
+	memcpy(ni->cni_tuns, lns->lns_tuns[driver], sizeof ni->cni_tuns);
+}
+
 int conf_model_of_modprobe(struct conf_model *model, const char *text,
 			   size_t nr, const struct conf_locals *locals,
 			   struct conf_fail *fail)
@@ -582,8 +642,7 @@ int conf_model_of_modprobe(struct conf_model *model, const char *text,
 			step(lns);
 	}
 	for (i = 0; i < model->cmo_nis_nr; ++i)
-		memcpy(model->cmo_nis[i].cni_tuns, lns->lns_tuns,
-		       sizeof lns->lns_tuns);
+		tuns_copy(lns, &model->cmo_nis[i]);
 	model->cmo_is_modprobe = true;
 	free(lns);
 	return rc;

@@ -160,6 +160,40 @@ static void tunables_are_kept(void **state)
 	conf_model_fini(&want);
 }
 
+/* Each module has the networks of its type. */
+static void options_of_modprobe_are_by_module(void **state)
+{
+	struct conf_model model =
+		model_of("options lnet networks=\"tcp0(eth0),o2ib1(ib0)\" "
+			 "peer_buffer_credits=5\n"
+			 "options ksocklnd credits=64 sock_timeout=30\n"
+			 "options ko2iblnd peer_credits=32 peer_credits_hiw=16 "
+			 "service=1987 timeout=60 \\\n  tos=106 ntx=2048 "
+			 "map_on_demand=256 conns_per_peer=4\n");
+	const uint32_t *tcp = model.cmo_nis[0].cni_tuns;
+	const uint32_t *ib = model.cmo_nis[1].cni_tuns;
+
+	(void)state;
+	assert_int_equal(model.cmo_nis_nr, 2);
+	assert_int_equal(tcp[CONF_CREDITS - CONF_TUN_FIRST], 64);
+	assert_int_equal(tcp[CONF_PEER_CREDITS - CONF_TUN_FIRST], 0);
+	assert_int_equal(ib[CONF_CREDITS - CONF_TUN_FIRST], 0);
+	assert_int_equal(ib[CONF_PEER_CREDITS - CONF_TUN_FIRST], 32);
+	assert_int_equal(tcp[CONF_PEER_BUFFER_CREDITS - CONF_TUN_FIRST], 5);
+	assert_int_equal(ib[CONF_PEER_BUFFER_CREDITS - CONF_TUN_FIRST], 5);
+	options_are(&model, m0_lnet_net(M0_LNET_TYPE_TCP, 0), "timeout=30");
+	options_are(&model, o2ib(1),
+		    "conns_per_peer=4 timeout=60 service=1987 tos=106");
+	assert_int_equal(model.cmo_notes_nr, 3);
+	assert_string_equal(model.cmo_notes[0].cnt_text,
+			    "peer_credits_hiw has no effect");
+	conf_model_fini(&model);
+	refused("options ko2iblnd sock_timeout=3\n",
+		"'sock_timeout' is no parameter of module ko2iblnd");
+	refused("options ko2iblnd tos=256\n",
+		"tos: '256' is not accepted; accepted: -1 to 255");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -168,6 +202,7 @@ int main(void)
 		cmocka_unit_test(those_of_sockets_are_noted),
 		cmocka_unit_test(tunables_are_printed_as_read),
 		cmocka_unit_test(tunables_are_kept),
+		cmocka_unit_test(options_of_modprobe_are_by_module),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
