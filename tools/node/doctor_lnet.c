@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "doctor.h"
+#include "why.h"
 #include "../base/jout.h"
 #include "../base/log_pipe.h"
 #include "../base/text.h"
@@ -119,20 +120,34 @@ void doctor_lnet_close(struct doctor *doctor)
 	doctor->dtr_metrics = NULL;
 }
 
-/* The last of the library's messages about the NID. */
+static void why_set(struct doctor_probe *probe, const char *text)
+{
+	snprintf(probe->dpr_why, sizeof probe->dpr_why, "%.500s", text);
+	probe->dpr_why[strcspn(probe->dpr_why, "\n")] = '\0';
+}
+
+/* The last of the library's messages about the NID, or one about its address. */
 static void why_take(const struct doctor *doctor, struct doctor_probe *probe)
 {
+	struct node_whys *whys = calloc(1, sizeof *whys);
 	enum m0_log_level level;
 	char              text[LOG_PIPE_TEXT_BYTES];
 	char              words[LOG_PIPE_TEXT_BYTES];
+	const char       *why = NULL;
 
 	while (log_pipe_get(&level, text)) {
-		if (strstr(text, doctor->dtr_nid_text) == NULL)
-			continue;
-		snprintf(probe->dpr_why, sizeof probe->dpr_why, "%.500s",
-			 lnet_opts_words(words, sizeof words, text));
-		probe->dpr_why[strcspn(probe->dpr_why, "\n")] = '\0';
+		if (whys != NULL)
+			node_whys_note(whys, text, m0_time_now());
+		if (strstr(text, doctor->dtr_nid_text) != NULL)
+			why_set(probe,
+				lnet_opts_words(words, sizeof words, text));
 	}
+	if (whys != NULL && probe->dpr_why[0] == '\0')
+		why = node_whys_get(whys, &doctor->dtr_nid, probe->dpr_status,
+				    m0_time_now());
+	if (why != NULL)
+		why_set(probe, why);
+	free(whys);
 }
 
 static void own_probe(struct doctor *doctor, enum m0_lnet_probe_kind kind,
@@ -289,6 +304,11 @@ static bool has_privileged_port(void)
 	return ret;
 }
 
+static bool is_o2ib(const struct doctor *doctor)
+{
+	return doctor->dtr_nid.ln_type == M0_LNET_TYPE_O2IB;
+}
+
 void doctor_port_check(struct doctor *doctor)
 {
 	if (!doctor->dtr_by_ctl && doctor->dtr_lnet == NULL) {
@@ -305,7 +325,8 @@ void doctor_port_check(struct doctor *doctor)
 	if (doctor->dtr_by_ctl || doctor->dtr_attaches) {
 		doctor_note(doctor, DOCTOR_PORT, DOCTOR_OK,
 			    "the running node asks");
-	} else if (doctor->dtr_opts.nop_cfg.lc_src_port_max != 0 &&
+	} else if (!is_o2ib(doctor) &&
+		   doctor->dtr_opts.nop_cfg.lc_src_port_max != 0 &&
 		   !has_privileged_port()) {
 		doctor_note(doctor, DOCTOR_PORT, DOCTOR_WARN,
 			    "this user may not have a port below 1024, and "
@@ -335,6 +356,12 @@ static void ping_failed(struct doctor *doctor, const struct doctor_probe *probe)
 		doctor_remedy(doctor, DOCTOR_PING,
 			      "`colibri route show -v' says which routes are "
 			      "down");
+	else if (is_o2ib(doctor) && !doctor->dtr_is_routed)
+		doctor_remedy(
+			doctor, DOCTOR_PING,
+			"on both hosts, `ibv_devinfo' has a port that is "
+			"PORT_ACTIVE, and `rping' works between them; the "
+			"nodes have the same service, usually 987");
 	else if (!connected)
 		doctor_remedy(
 			doctor, DOCTOR_PING,
