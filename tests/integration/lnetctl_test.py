@@ -222,6 +222,20 @@ class Table(Case):
         self.assertEqual(node.json('net', 'show', '--net=tcp1')['net'][0]
                          ['local NI(s)'][0]['nid'], f'{lnet.address(3)}@tcp1')
 
+    def test_the_type_of_service_is_that_of_fabrics(self):
+        self.node()
+        self.assert_refused(
+            self.lnetctl('net', 'add', '--net', 'tcp1', '--if',
+                         lnet.address(3), '--tos', '16'),
+            1, 'network tcp1: there is no option "tos"')
+        # Here is no device, or no network of one; the option is none of the reasons.
+        done = self.lnetctl('net', 'add', '--net', 'o2ib', '--if',
+                            lnet.address(3), '--tos', '0')
+        self.assertEqual(done.returncode, 1, done)
+        self.assertNotIn(b'tos', done.stderr)
+        self.assert_refused(self.lnetctl('net', 'add', '--net', 'o2ib',
+                                         '--tos', '256'), 2, '0 to 255')
+
 
 class Words(Case):
     def test_words_that_are_none(self):

@@ -24,16 +24,18 @@ struct net_number {
 	/** As lnetctl's option, and as m0_lnet_cfg_networks() has it. */
 	const char *nmb_option;
 	const char *nmb_name;
+	uint64_t    nmb_min;
 	uint64_t    nmb_max;
 };
 
 static const struct net_number net_options[] = {
-	{ "--peer-credits", "peer_credits", UINT16_MAX },
-	{ "--peer-timeout", "peer_timeout", INT32_MAX },
-	{ "--peer-buffer-credits", "peer_buffer_credits", UINT16_MAX },
-	{ "--credits", "credits", UINT16_MAX },
-	{ "--conns-per-peer", "conns_per_peer", 127 },
-	{ "--lnd-timeout", "timeout", 86400 },
+	{ "--peer-credits", "peer_credits", 1, UINT16_MAX },
+	{ "--peer-timeout", "peer_timeout", 1, INT32_MAX },
+	{ "--peer-buffer-credits", "peer_buffer_credits", 1, UINT16_MAX },
+	{ "--credits", "credits", 1, UINT16_MAX },
+	{ "--conns-per-peer", "conns_per_peer", 1, 127 },
+	{ "--lnd-timeout", "timeout", 1, 86400 },
+	{ "--tos", "tos", 0, 255 },
 };
 
 struct show_args {
@@ -87,8 +89,8 @@ static void net_number_option(struct show_args *args, int key, const char *arg)
 	const struct net_number *number = &net_options[key - KEY_NET_OPTIONS];
 	size_t                   nr = strlen(req->cq_options);
 	uint64_t value = tool_number_option(&args->sha_ask.ctg_fail,
-					    number->nmb_option, arg, 1,
-					    number->nmb_max);
+					    number->nmb_option, arg,
+					    number->nmb_min, number->nmb_max);
 
 	snprintf(req->cq_options + nr, sizeof req->cq_options - nr,
 		 "%s%s=%" PRIu64, nr == 0 ? "" : ",", number->nmb_name, value);
@@ -360,6 +362,8 @@ int net_main(int argc, char **argv)
 		  "With add: connections to each peer", 0 },
 		{ "lnd-timeout", KEY_NET_OPTIONS + 5, "SECONDS", 0,
 		  "With add: time-out of the network's driver", 0 },
+		{ "tos", KEY_NET_OPTIONS + 6, "N", 0,
+		  "With add of net o2ib: type of service, 0 to 255", 0 },
 		{ "health", KEY_HEALTH, "N", 0, "With set: health, 0 to 1000",
 		  0 },
 		{ "all", KEY_ALL, NULL, 0, "With set: all interfaces", 0 },

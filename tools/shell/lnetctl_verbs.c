@@ -73,8 +73,6 @@ const struct lnetctl_option lnetctl_options[] = {
 	{ "net", "add", "skip-mr-route-setup", false, NULL },
 	{ "net", "add", "auth-key", true, KFI },
 	{ "net", "add", "traffic-class", true, KFI },
-	{ "net", "add", "tos", true,
-	  "sockets of a node keep the type of service of the system" },
 	{ "net", "set", "lnd-timeout", true,
 	  "a network keeps the time-out that it was added with" },
 	{ "net", "set", "conns-per-peer", true,

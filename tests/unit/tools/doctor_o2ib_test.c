@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
-/* What `colibri doctor` says about a NID on net o2ib, over a node that is played here. */
+/* The words of `colibri doctor` about a NID on net o2ib, over a node that is played here. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +15,7 @@
 #include "../../../tools/node/doctor.h"
 
 static struct doctor doctor;
-/* What the library logs during a ping. */
+/* Line that the library logs during a ping; NULL: none. */
 static const char *logged;
 static unsigned    hops;
 
