@@ -48,7 +48,7 @@ enum {
 	CF_TMS = 128
 };
 
-/** A transport, and the six traits in which transports may differ. */
+/** A transport, and the seven traits in which transports may differ. */
 struct cf_row {
 	const char               *r_name;
 	const struct m0_net_xprt *r_xprt;
@@ -80,7 +80,9 @@ struct cf_row {
 	/** Does -EFBIG of an active buffer leave the passive one queued? */
 	bool r_efbig_alone;
 	/** Passive buffer that is gone: -ENOENT or -ETIMEDOUT. */
-	int         r_stale;
+	int r_stale;
+	/** An active buffer that is cancelled ends so soon, while the peer works. */
+	m0_time_t   r_cancel_ns;
 	m0_bcount_t r_seg_max;
 	int32_t     r_segs_max;
 	m0_bcount_t r_buf_max;

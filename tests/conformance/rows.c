@@ -50,6 +50,7 @@ const struct cf_row cf_rows[] = {
 		.r_toobig = CF_RECEIVER,
 		.r_desc_at_add = false,
 		.r_stale = -ETIMEDOUT,
+		.r_cancel_ns = CF_CANCEL_NS,
 		.r_seg_max = 1 << 20,
 		.r_segs_max = 16,
 		.r_buf_max = 16 << 20,
@@ -79,7 +80,8 @@ const struct cf_row cf_rows[] = {
 		.r_begin = lnet_o2ib_begin,
 		.r_end = lnet_o2ib_end,
 		.r_turn = lnet_turn,
-		CF_LNET_ROW,
+		/* cancel_grace_ms, and the flush of the device. */
+		CF_LNET_ROW_OF(1500 * M0_TIME_ONE_MSEC),
 	},
 	{
 		.r_name = "lnet-host",
@@ -148,6 +150,7 @@ const struct cf_row cf_rows[] = {
 		.r_toobig = CF_BOTH,
 		.r_desc_at_add = false,
 		.r_stale = -ENOENT,
+		.r_cancel_ns = CF_CANCEL_NS,
 		.r_seg_max = M0_NET_BULK_SUNRPC_SEGMENT_MAX,
 		.r_segs_max = M0_NET_BULK_SUNRPC_SEGMENTS_MAX,
 		.r_buf_max = M0_NET_BULK_SUNRPC_BUFFER_MAX,

@@ -184,6 +184,54 @@ static void races_bulk(void)
 	}
 }
 
+/* The time of the row, and how late a busy host may be. */
+static m0_time_t cancel_limit(void)
+{
+	return cf.c_row->r_cancel_ns + (cf.c_sim ? 0 : 10 * M0_TIME_ONE_SECOND);
+}
+
+/* A transfer that is cancelled, early or late, ends within the time of the row. */
+static void bound(void)
+{
+	static const m0_bcount_t nr[] = { 200, 100000, 1 << 18 };
+	struct cf_tm            *a = cf_up(0);
+	struct cf_tm            *b = cf_up(1);
+	unsigned                 i;
+
+	for (i = 0; i < 12; ++i) {
+		bool           put = i & 1;
+		struct cf_buf *p = cf_passive(b,
+					      put ? M0_NET_QT_PASSIVE_BULK_RECV
+						  : M0_NET_QT_PASSIVE_BULK_SEND,
+					      nr[i % ARRAY_SIZE(nr)], NULL);
+		struct cf_buf *x = cf_active(a,
+					     put ? M0_NET_QT_ACTIVE_BULK_SEND
+						 : M0_NET_QT_ACTIVE_BULK_RECV,
+					     nr[i % ARRAY_SIZE(nr)],
+					     &p->cb_nb.nb_desc);
+		uint64_t       turns = cf_rand(20);
+		m0_time_t      begin;
+
+		while (turns-- > 0)
+			cf_yield();
+		begin = m0_time_now();
+		if (cf_del(x)) {
+			outcome_is_0_or_cancelled(x);
+			CF_TRUE(x->cb_last.ce_time <= begin + cancel_limit(),
+				"%s of %llu bytes, cancelled, ends after %llu ns",
+				put ? "a put" : "a get",
+				(unsigned long long)nr[i % ARRAY_SIZE(nr)],
+				(unsigned long long)(x->cb_last.ce_time -
+						     begin));
+		}
+		cf_wait_buf(x);
+		cf_del(p);
+		cf_wait_buf(p);
+		cf_buf_free(p);
+		cf_buf_free(x);
+	}
+}
+
 /* In a callback: del of itself is nothing, del of another works. */
 static void del_in_callback_cb(struct cf_buf                    *b,
 			       const struct m0_net_buffer_event *ev)
@@ -344,6 +392,7 @@ const struct cf_case xprt_suite_cancel[] = {
 	{ "twice", twice },
 	{ "races a message", races_message },
 	{ "races bulk", races_bulk },
+	{ "cancel bound", bound },
 	{ "del in a callback", del_in_callback },
 	{ "add again in a callback", add_again_in_callback },
 	{ "free in a callback", free_in_callback },
