@@ -260,6 +260,8 @@ void m0_verbs__sockaddr(const struct m0_host_addr *addr, uint16_t port,
 			struct sockaddr_in *ret);
 /** Says why an address cannot be used. @return rc, a negative errno. */
 int m0_verbs__port_why(const struct m0_o2ib_port *port, char *why, int rc);
+/** The address of a port has no GID. @return -EADDRNOTAVAIL */
+int m0_verbs__gid_why(const char *device, char *why);
 /** Says why something could not be made; `rc` is a negative errno. */
 void m0_verbs__why(char *why, const char *what, size_t bytes, int rc);
 

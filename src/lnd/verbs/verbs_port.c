@@ -120,6 +120,15 @@ static void limits_set(struct m0_verbs_port *vbp)
 	port->ort_is_up = is_active(vbp);
 }
 
+int m0_verbs__gid_why(const char *device, char *why)
+{
+	(void)snprintf(why, M0_LND_WHY_BYTES,
+		       "device %s has no GID for the address: set the "
+		       "interface up, then give it the address again",
+		       device);
+	return -EADDRNOTAVAIL;
+}
+
 /* @retval <0  `why` says why. */
 static int id_bind(struct m0_verbs_port *vbp, char *why)
 {
@@ -134,13 +143,9 @@ static int id_bind(struct m0_verbs_port *vbp, char *why)
 		return m0_verbs__port_why(port, why, -errno);
 	if (id->verbs == NULL)
 		return m0_verbs__port_why(port, why, -ENODEV);
-	if (!has_gid(id)) {
-		(void)snprintf(why, M0_LND_WHY_BYTES,
-			       "device %s has no GID for the address: set the "
-			       "interface up, then give it the address again",
-			       ibv_get_device_name(id->verbs->device));
-		return -EADDRNOTAVAIL;
-	}
+	if (!has_gid(id))
+		return m0_verbs__gid_why(ibv_get_device_name(id->verbs->device),
+					 why);
 	vbp->vbp_port_nr = id->port_num;
 	vbp->vbp_hca = m0_verbs__hca_get(vbp->vbp_dev, id->verbs, why);
 	if (vbp->vbp_hca == NULL)

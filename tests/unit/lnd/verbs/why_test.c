@@ -64,6 +64,15 @@ static void port_says_what_is_wrong(void **state)
 	}
 }
 
+/* An interface that had no link when it got its address. */
+static void gid_says_what_to_do(void **state)
+{
+	(void)state;
+	assert_int_equal(m0_verbs__gid_why("rxe0", why), -EADDRNOTAVAIL);
+	assert_says("device rxe0 has no GID");
+	assert_says("set the interface up, then give it the address again");
+}
+
 /* T30. */
 static void memory_says_the_limit(void **state)
 {
@@ -120,6 +129,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(channel_says_what_is_missing),
 		cmocka_unit_test(port_says_what_is_wrong),
+		cmocka_unit_test(gid_says_what_to_do),
 		cmocka_unit_test(memory_says_the_limit),
 		cmocka_unit_test(way_says_what_does_not_fit),
 	};
