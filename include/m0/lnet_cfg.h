@@ -44,7 +44,8 @@ struct m0_lnet_net_cfg {
 	/**
 	 * Each is a device ("eth0"), of which the node uses the first address,
 	 * IPv4 before IPv6; or an address ("10.0.0.1", "2001:db8::1"). If
-	 * lnc_ifaces_nr is 0: the first device that is up and not the loopback.
+	 * lnc_ifaces_nr is 0: the first device that is up and not the loopback; of net
+	 * o2ib, ib0 if that is up and has an address.
 	 */
 	char     lnc_ifaces[M0_LNET_CFG_IFACES_MAX][M0_LNET_CFG_NAME_BYTES];
 	unsigned lnc_ifaces_nr;

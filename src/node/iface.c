@@ -140,11 +140,31 @@ static int pick_device(struct iface_pick *pick, const char *name)
 	return pick_add(pick, &sif->sif_addr, sif->sif_name);
 }
 
+/* ib0, which Lustre takes for net o2ib; NULL: there is none, or it is down. */
+static const struct m0_host_iface *find_ib0(const struct iface_pick *pick)
+{
+	unsigned i;
+
+	for (i = 0; i < pick->ip_nr; ++i) {
+		if (has_name(&pick->ip_ifaces[i], "ib0") &&
+		    pick->ip_ifaces[i].sif_is_up)
+			return device_addr(pick, "ib0");
+	}
+	return NULL;
+}
+
 /* The first device that would do. */
 static int pick_first(struct iface_pick *pick)
 {
-	char     net[M0_LNET_NIDSTR_SIZE];
-	unsigned i;
+	const struct m0_host_iface *ib0 = m0_lnet_net_type(pick->ip_net) ==
+							  M0_LNET_TYPE_O2IB
+						  ? find_ib0(pick)
+						  : NULL;
+	char                        net[M0_LNET_NIDSTR_SIZE];
+	unsigned                    i;
+
+	if (ib0 != NULL)
+		return pick_add(pick, &ib0->sif_addr, ib0->sif_name);
 
 	for (i = 0; i < pick->ip_nr; ++i) {
 		const struct m0_host_iface *sif = &pick->ip_ifaces[i];

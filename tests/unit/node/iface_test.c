@@ -91,6 +91,24 @@ static void none_named_means_first_usable(void **state)
 	assert_why("tcp2(127.0.0.1)");
 }
 
+/* Net o2ib is on ib0 if that can be used, as Lustre has it. */
+static void none_named_means_ib0_for_o2ib(void **state)
+{
+	(void)state;
+	iface_add("eth4", "10.0.4.1", UP);
+	assert_int_equal(find("o2ib"), 0);
+	found_is(0, "2001:db8::2@o2ib", "eth2");
+	iface_add("ib0", "10.0.5.1", 0);
+	assert_int_equal(find("o2ib"), 0);
+	found_is(0, "2001:db8::2@o2ib", "eth2");
+	ifaces[ifaces_nr - 1].sif_is_up = true;
+	assert_int_equal(find("o2ib1"), 0);
+	assert_int_equal(found_nr, 1);
+	found_is(0, "10.0.5.1@o2ib1", "ib0");
+	assert_int_equal(find("tcp"), 0);
+	found_is(0, "2001:db8::2@tcp", "eth2");
+}
+
 /* A device is known by its first address, IPv4 before IPv6. */
 static void device_means_its_first_address(void **state)
 {
@@ -147,6 +165,7 @@ int main(void)
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, NULL)
 	const struct CMUnitTest tests[] = {
 		CASE(none_named_means_first_usable),
+		CASE(none_named_means_ib0_for_o2ib),
 		CASE(device_means_its_first_address),
 		CASE(address_is_found_with_its_device),
 		CASE(wrong_names_are_refused),
