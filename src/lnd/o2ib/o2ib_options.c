@@ -43,6 +43,12 @@ static const struct m0_option options[] = {
 	IGNORED("fmr_pool_size"),
 	IGNORED("fmr_flush_trigger"),
 	IGNORED("fmr_cache"),
+	IGNORED("require_privileged_port"),
+	IGNORED("ib_mtu"),
+	IGNORED("wrq_sge"),
+	IGNORED("use_fastreg_gaps"),
+	IGNORED("cksum"),
+	IGNORED("nscheds"),
 };
 
 int m0_o2ib_options(struct m0_o2ib_net_cfg *cfg, const char *text, char *why)

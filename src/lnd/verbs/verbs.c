@@ -151,7 +151,7 @@ static const struct m0_o2ib_dev_ops verbs_ops = {
 	.odo_repost = m0_verbs__repost,
 };
 
-void m0_verbs__channel_why(char *why, int rc)
+int m0_verbs__channel_why(char *why, int rc)
 {
 	const char *text =
 		rc == -EACCES || rc == -EPERM
@@ -164,6 +164,7 @@ void m0_verbs__channel_why(char *why, int rc)
 	(void)snprintf(why, M0_LND_WHY_BYTES,
 		       "net o2ib cannot be used (%s): %s", m0_errname(rc),
 		       text);
+	return rc == -ENOENT ? -ENODEV : rc;
 }
 
 /* @retval <0  `why` says why. */
@@ -174,8 +175,7 @@ static int channel_open(struct m0_verbs_dev *dev, char *why)
 	dev->vdv_channel = rdma_create_event_channel();
 	if (dev->vdv_channel == NULL) {
 		rc = errno != 0 ? -errno : -ENODEV;
-		m0_verbs__channel_why(why, rc);
-		return rc;
+		return m0_verbs__channel_why(why, rc);
 	}
 	dev->vdv_cm_fd.lof_fd = dev->vdv_channel->fd;
 	dev->vdv_cm_fd.lof_handler = cm_ready;

@@ -206,7 +206,7 @@ static inline const struct m0_o2ib_dev_up *m0_verbs__up(
 /* -- verbs.c ---------------------------------------------------------------- */
 
 /** Says why there is no connection manager; `rc` is a negative errno. */
-void m0_verbs__channel_why(char *why, int rc);
+int m0_verbs__channel_why(char *why, int rc);
 
 /* -- verbs_cm.c ------------------------------------------------------------- */
 

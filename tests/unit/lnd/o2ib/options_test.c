@@ -50,6 +50,10 @@ static void options_without_meaning_are_taken(void **state)
 	assert_int_equal(read_text("peercredits_hiw=4 map_on_demand=1 ntx=512 "
 				   "fmr_cache=1"),
 			 0);
+	assert_int_equal(read_text("require_privileged_port=1 ib_mtu=4096 "
+				   "wrq_sge=2 use_fastreg_gaps=1 cksum=0 "
+				   "nscheds=4"),
+			 0);
 }
 
 static void values_out_of_range_are_named(void **state)
