@@ -7,6 +7,7 @@
 
 ip addr add 192.168.50.1/24 dev dummy0
 ip addr add 192.168.50.2/24 dev dummy0
+ip addr add 192.168.50.3/24 dev dummy0
 ip link set dummy0 mtu 4500 up
 # An interface without a device says so.
 if colibri node --net 'o2ib(dummy0)' 2>/tmp/refused; then exit 1; fi
@@ -60,3 +61,46 @@ cat /tmp/perf
 [ "$(grep -c '^[a-z]* *64 .* immediate$' /tmp/perf)" = 3 ]
 [ "$(grep -c '^[a-z]* *64K .* write$' /tmp/perf)" = 3 ]
 
+
+# A router joins tcp and o2ib: pings either way, and bulk from tcp to o2ib.
+colibri node --net 'tcp(127.0.0.1),o2ib(192.168.50.1)' --routing --ctl /tmp/router.ctl >/tmp/router 2>&1 &
+router=$!
+colibri node --net 'o2ib(192.168.50.2)' --routes 'tcp 192.168.50.1@o2ib' --ctl /tmp/ctl >/tmp/server 2>&1 &
+server=$!
+colibri perf --listen --net 'tcp(127.0.0.2)' --routes 'o2ib 127.0.0.1@tcp' --ep '127.0.0.2@tcp:12345:40:7' >/tmp/listen 2>&1 &
+listen=$!
+try=0
+until colibri ping --net 'tcp(127.0.0.3)' --routes 'o2ib 127.0.0.1@tcp' 192.168.50.2@o2ib 2>/tmp/said &&
+    colibri ping --ctl /tmp/ctl 127.0.0.2@tcp 2>>/tmp/said; do
+    cat /tmp/router /tmp/server /tmp/listen /tmp/said
+    [ $try -lt 20 ]
+    try=$((try + 1))
+    sleep 1
+done
+colibri perf --net 'o2ib(192.168.50.3)' --routes 'tcp 192.168.50.1@o2ib' --test get --size 64K \
+    --depth 1 --time 0.1 '127.0.0.2@tcp:12345:40:7' >/tmp/perf
+cat /tmp/perf
+grep '^get *64K .* write ' /tmp/perf
+kill $listen $router
+wait $listen || :
+wait $router || :
+
+# Two nodes cannot have one address.
+if colibri node --net 'o2ib(192.168.50.2)' --ctl none 2>/tmp/refused; then exit 1; fi
+grep 'another node of this host' /tmp/refused
+# A device that is removed ends no node: it says so, answers, and stops. soft-RoCE is gone
+# when the last process that has it open has ended, for which the command waits.
+rdma link delete rxe0 &
+delete=$!
+try=0
+until grep 'gone: its device was removed' /tmp/server; do
+    cat /tmp/server
+    [ $try -lt 20 ]
+    try=$((try + 1))
+    sleep 1
+done
+colibri net show --ctl /tmp/ctl
+kill $server
+wait $server
+cat /tmp/server
+wait $delete
