@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 # shows: colibri node, ping and perf on net o2ib, over soft-RoCE
-# seconds: 30
+# seconds: 45
 # modules: crc32_generic dummy ib_uverbs rdma_ucm rdma_rxe
 # programs: /usr/bin/rdma build:tools/colibri
 # rdma: yes
