@@ -72,8 +72,9 @@ static struct json_t *node_ask(struct lctl *lctl, struct ctl_request *req)
 				      "the node's answer: %s", why);
 	} else if (lctl->lct_fail.tf_exit == TOOL_OK) {
 		tool_fail_set(&lctl->lct_fail,
-			      code == TOOL_OK ? TOOL_FAILED : code, "%s",
-			      ctl_why(err));
+			      code == TOOL_OK ? TOOL_FAILED
+					      : (enum tool_exit)code,
+			      "%s", ctl_why(err));
 	}
 	free(text);
 	free(err);
