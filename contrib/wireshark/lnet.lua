@@ -111,6 +111,9 @@ local m = {
   bits = field("uint64", "m0lnet.match_bits", "Match bits", base.HEX),
   data = field("uint64", "m0lnet.hdr_data", "Header data", base.HEX),
   portal = field("uint32", "m0lnet.portal", "Portal"),
+  machine = field("uint32", "m0lnet.machine", "Transfer machine"),
+  from_portal = field("uint32", "m0lnet.sender_portal", "Sender's portal"),
+  from_machine = field("uint32", "m0lnet.sender_machine", "Sender's transfer machine"),
   offset = field("uint32", "m0lnet.offset", "Offset"),
   sink = field("uint32", "m0lnet.sink_length", "Length wanted"),
   mlength = field("uint32", "m0lnet.mlength", "Length taken"),
@@ -305,6 +308,21 @@ local function lnet_size(version, tvb, at)
   return pids + 56 + tvb(at + pids + 12, 4):le_uint(), pids
 end
 
+-- The transfer machines of a message of m0_net, by which a node's processes are known: a PUT with
+-- the number alone in its match bits, and the sender's portal and number in its data. Bulk names
+-- buffers instead.
+local function machines(body, tree)
+  local bits, data = body(20, 4):le_uint(), body(24, 4):le_uint()
+  local portal = bit.rshift(data, 16)
+  if body(16, 4):le_uint() ~= 0 or bit.band(bits, 0xfffff) ~= 0 or
+    body(28, 4):le_uint() ~= 0 or portal == 0 or portal > 63 then return "" end
+  local to, from = bit.rshift(bits, 20), bit.band(data, 0xffff)
+  tree:add(m.machine, body(20, 4), to):set_generated()
+  tree:add(m.from_portal, body(24, 4), portal):set_generated()
+  tree:add(m.from_machine, body(24, 4), from):set_generated()
+  return string.format(" machine=%d from=%d", to, from)
+end
+
 local bodies = {
   [0] = function(body, tree)
     tree:add(m.handle, body(0, 16))
@@ -320,7 +338,7 @@ local bodies = {
     tree:add_le(m.data, body(24, 8))
     tree:add_le(m.portal, body(32, 4))
     tree:add_le(m.offset, body(36, 4))
-    return string.format(" portal=%d", body(32, 4):le_uint())
+    return string.format(" portal=%d", body(32, 4):le_uint()) .. machines(body, tree)
   end,
   [2] = function(body, tree)
     tree:add(m.handle, body(0, 16))

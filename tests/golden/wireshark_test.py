@@ -240,6 +240,9 @@ class Dissector(unittest.TestCase):
         done = tshark(HERE / '03-selftest.pcap', '-Y', 'm0lnet.portal == 50', '-T', 'fields',
                       '-e', 'm0lnet.type')
         self.assertEqual(set(re.split(r'[\n,]', done.stdout.decode().strip())), {'PUT'})
+        # Lustre's nodes have no transfer machines.
+        done = tshark(HERE / '03-selftest.pcap', '-Y', 'm0lnet.machine')
+        self.assertEqual((done.returncode, done.stdout), (0, b''), done.stderr)
 
     def test_garbage_is_no_error_of_the_dissector(self):
         rand = random.Random(1)
@@ -269,7 +272,7 @@ class Dissector(unittest.TestCase):
                            stderr=subprocess.DEVNULL,
                            env={**os.environ, 'M0_SEED': '1', 'M0_SEEDS_NR': '1',
                                 'M0_SIM_PCAP': path})
-            names, packets = set(), 0
+            names, packets, machines = set(), 0, collections.defaultdict(set)
             parents = list(layers(path, '-c', '400'))
         for index, (name, fields) in enumerate(parents):
             if name != 'm0rpc' or 'items' not in fields:
@@ -277,12 +280,17 @@ class Dissector(unittest.TestCase):
             packets += 1
             self.assertEqual(len(fields['opcode']), number(fields, 'items'))
             names.update(int(opcode, 0) for opcode in fields['opcode'])
-            payload = next(f['payload'][0] for n, f in parents[index::-1] if n == 'm0lnet')
+            parent = next(f for n, f in parents[index::-1] if n == 'm0lnet')
+            payload = parent['payload'][0]
+            machines[number(parent, 'sender_machine')].add(number(parent, 'machine'))
+            self.assertEqual(number(parent, 'sender_portal'), number(parent, 'portal'))
             data = bytes.fromhex(payload.replace(':', ''))
             if packets < 50:
                 self.assertEqual(number(fields, 'bytes'), len(data))
                 self.assertEqual(number(fields, 'sum'), crc32c(data[8:]))
         self.assertGreater(packets, 10)
+        # Each transfer machine that sent is one to which others sent.
+        self.assertTrue(set(machines) <= set.union(*machines.values()), machines)
         self.assertTrue({1, 2, 5, 6} <= names, names)
         self.assertTrue(any(opcode >= 64 for opcode in names), names)
 
