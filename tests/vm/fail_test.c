@@ -7,6 +7,8 @@
  *     fail_test load MODULE PARAMETERS    loads it; rmmod
  *     fail_test attach DEVICE             open, hello, a region, a bell, close
  *     fail_test file PATH                 writes and reads
+ *
+ * M0_SHARE=N: one allocation of so many, drawn from M0_SEED.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -35,6 +37,7 @@ static const char *arg_path;
 static const char *arg_params = "";
 static void       *memory;
 static int         nth_fd;
+static unsigned    share = 1;
 
 static void fail(const char *what, int line)
 {
@@ -64,6 +67,19 @@ static void nth_set(unsigned nth)
 	int  nr = snprintf(text, sizeof text, "%u", nth);
 
 	NEED(pwrite(nth_fd, text, (size_t)nr, 0) == nr);
+}
+
+/* One of `share` in the mean. */
+static unsigned nth_next(unsigned nth)
+{
+	return nth + 1 + (unsigned)random() % (2 * share - 1);
+}
+
+static unsigned of_env(const char *name, unsigned otherwise)
+{
+	const char *text = getenv(name);
+
+	return text == NULL ? otherwise : (unsigned)strtoul(text, NULL, 0);
 }
 
 /* ------------------------------------------------------------ operations -- */
@@ -145,9 +161,10 @@ static bool is_clean(int rc)
 static void series(op_t op, void (*undo)(void))
 {
 	unsigned failed_nr = 0;
+	unsigned tried_nr = 0;
 	unsigned nth;
 
-	for (nth = 1; nth < NTH_MAX; ++nth) {
+	for (nth = nth_next(0); nth < NTH_MAX; nth = nth_next(nth)) {
 		unsigned left;
 		int      rc;
 
@@ -167,16 +184,20 @@ static void series(op_t op, void (*undo)(void))
 		errno = rc;
 		NEED(is_clean(rc));
 		failed_nr += rc != 0;
+		++tried_nr;
 	}
 	NEED(nth < NTH_MAX);
-	(void)printf("fail_test: %u allocations, without %u of which it "
-		     "failed\n",
-		     nth - 1, failed_nr);
+	(void)printf("fail_test: fewer than %u allocations, of which %u were "
+		     "tried; it failed without %u\n",
+		     nth, tried_nr, failed_nr);
 }
 
 int main(int argc, char **argv)
 {
 	NEED(argc >= 3);
+	share = of_env("M0_SHARE", 1);
+	NEED(share > 0);
+	srandom(of_env("M0_SEED", 1));
 	arg_path = argv[2];
 	if (argc > 3)
 		arg_params = argv[3];

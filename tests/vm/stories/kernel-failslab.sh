@@ -19,6 +19,14 @@ cfg="networks=tcp(10.0.0.1) accept=all"
 self=10.0.0.1@tcp:12345:40:1
 address=10.0.0.2@tcp:12345:40:1
 
+# A part of them, that the seed draws, unless all are asked for.
+export M0_SEED=$VM_seed M0_SHARE=8
+step=8
+if [ "${VM_full:-}" = 1 ]; then
+    M0_SHARE=1
+    step=1
+fi
+
 pins() {
     sed -n "s/^nr_foll_pin_$1 //p" /proc/vmstat
 }
@@ -58,7 +66,7 @@ all_left() {
 threads() {
     nth=0
     until [ $nth -gt 300 ]; do
-        nth=$((nth + 1))
+        nth=$((nth + 1 + (VM_seed / (nth + 1)) % step))
         for task in $(tasks); do echo $nth >$task/fail-nth; done
         "$@" >/dev/null 2>&1 || :
         if all_left; then break; fi
