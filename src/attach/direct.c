@@ -182,13 +182,14 @@ static socklen_t name_make(struct sockaddr_un *sa, uint64_t name)
 			   (size_t)nr);
 }
 
+/* All users that this namespace does not map have one number, so nobody with that is known. */
 static bool is_ours(int fd)
 {
 	struct ucred cred;
 	socklen_t    len = sizeof cred;
 
 	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) == 0 &&
-	       cred.uid == geteuid();
+	       cred.uid == geteuid() && cred.uid != m0_attach__unmapped_uid();
 }
 
 uint64_t m0_attach_near_name(struct m0_attach_near *near)

@@ -176,7 +176,7 @@ struct m0_serve_table {
 	uint32_t vta_bytes;
 };
 
-/** Recalls of MDs that the process holds: how many, how many in a row, the time of the last. */
+/** Recalls of MDs that the process holds: how many; how many in this row, and when it began. */
 struct m0_serve_recalls {
 	uint32_t  vrl_nr;
 	unsigned  vrl_row;

@@ -183,7 +183,7 @@ static bool recall_is_answered(const struct m0_serve *srv)
 }
 
 /* Asks the process for the MDs that it holds. @return false: it holds none. */
-static bool recall(struct m0_serve *srv, m0_time_t now)
+static bool recall(struct m0_serve *srv)
 {
 	struct m0_shared_words *words = srv->srv_side.shs_words;
 
@@ -193,30 +193,42 @@ static bool recall(struct m0_serve *srv, m0_time_t now)
 	__atomic_store_n(&words->shw_state.shl_held, ++srv->srv_recalls.vrl_nr,
 			 __ATOMIC_SEQ_CST);
 	srv->srv_side.shs_host->shh_wake(srv->srv_side.shs_host_arg);
-	srv->srv_recalls.vrl_at = now;
-	++srv->srv_recalls.vrl_row;
 	return true;
 }
 
+/* Is there anything that the process gives back now? It puts that before it says that it holds
+ * less. */
+static bool gives_back(struct m0_serve *srv)
+{
+	return recall(srv) || is_behind(&srv->srv_runner);
+}
+
 /*
- * The process puts what it gives back before it answers. It is waited for during RECALL_NS, since
- * others of a connection may wait behind the message; and asked a few times in a row, since it
- * may hold further MDs while the message fits in none.
+ * The process puts what it gives back before it answers. Others of a connection may wait behind
+ * the message, so a row of recalls ends after RECALL_NS, whatever the process puts meanwhile;
+ * there are a few in a row, since it may hold further MDs while the message fits in none. A
+ * process that owes an answer is not asked again.
  */
 static bool is_to_come(struct m0_serve *srv, m0_time_t now)
 {
-	bool in_time = now < m0_time_add(srv->srv_recalls.vrl_at, RECALL_NS);
+	struct m0_serve_recalls *row = &srv->srv_recalls;
+	bool                     is_answered = recall_is_answered(srv);
+	bool                     waits;
 
-	if (!recall_is_answered(srv))
-		return in_time;
-	if (is_behind(&srv->srv_runner))
-		return true;
-	if (!in_time)
-		srv->srv_recalls.vrl_row = 0;
-	if (srv->srv_recalls.vrl_row < RECALLS_ROW_MAX && recall(srv, now))
-		return true;
-	srv->srv_recalls.vrl_row = 0;
-	return false;
+	if (row->vrl_row == 0) {
+		row->vrl_at = now;
+		waits = is_answered && gives_back(srv);
+		row->vrl_row = waits;
+		return waits;
+	}
+	waits = now < m0_time_add(row->vrl_at, RECALL_NS);
+	if (waits && is_answered && !is_behind(&srv->srv_runner)) {
+		waits = row->vrl_row < RECALLS_ROW_MAX && gives_back(srv);
+		++row->vrl_row;
+	}
+	if (!waits)
+		row->vrl_row = 0;
+	return waits;
 }
 
 static bool is_held(struct m0_lnet_runner *runner, uint32_t portal,

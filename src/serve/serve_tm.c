@@ -280,6 +280,9 @@ void m0_serve__queue_name(struct m0_serve *srv, struct m0_serve_me *me,
 		return;
 	tmid = &portal_of(srv, me->vme_portal)->vpo_tmids[me->vme_tmid];
 	M0_ASSERT(tmid->vti_owner == srv);
+	/* The first one has MDs that would not be recalled any more. */
+	if (tmid->vti_queue != NULL && tmid->vti_queue != me)
+		return;
 	tmid->vti_queue = name == 0 ? NULL : me;
 	tmid->vti_name = name;
 }
