@@ -21,11 +21,7 @@ address=10.0.0.2@tcp:12345:40:1
 
 # A part of them, that the seed draws, unless all are asked for.
 export M0_SEED=$VM_seed M0_SHARE=8
-step=8
-if [ "${VM_full:-}" = 1 ]; then
-    M0_SHARE=1
-    step=1
-fi
+[ "${VM_full:-}" != 1 ] || M0_SHARE=1
 
 pins() {
     sed -n "s/^nr_foll_pin_$1 //p" /proc/vmstat
@@ -82,11 +78,13 @@ threads() {
 }
 # The client's buffer for replies is queued by a thread of the node, and again by a later call.
 echo 3 >/sys/module/colibri_store/parameters/timeout_s
+step=1
 threads dd if=/dev/zero of=/dev/colibri-store bs=4096 count=1
 rmmod colibri_store
 kill $server
 wait $server || :
 
+step=$M0_SHARE
 [ -n "$(tasks)" ]
 threads colibri ping --timeout 5 --net 'tcp(10.0.0.3)' 10.0.0.1@tcp
 colibri node --net 'tcp(10.0.0.2)' --ctl none >/tmp/node 2>&1 &
