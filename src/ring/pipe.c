@@ -128,9 +128,10 @@ int64_t m0_pipe_put(struct m0_pipe *pipe, const void *bytes, size_t nr)
 
 bool m0_pipe_has_space(struct m0_pipe *pipe, size_t nr)
 {
-	return space(pipe) >= nr ||
-	       (pipe->pip_flaw == NULL && taken_look(pipe) == 0 &&
-		space(pipe) >= nr);
+	/* As m0_pipe_put(), which puts nothing after a violation. */
+	return pipe->pip_flaw == NULL &&
+	       (space(pipe) >= nr ||
+		(taken_look(pipe) == 0 && space(pipe) >= nr));
 }
 
 int m0_pipe_offers_nr(struct m0_pipe *pipe)

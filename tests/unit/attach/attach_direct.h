@@ -99,5 +99,6 @@ void two_close(void);
 /** The cases of attach_direct_hostile.c. */
 void hostile_neighbour_harms_nobody(void **state);
 void hostile_taker_harms_itself(void **state);
+void lie_is_found_between_passes(void **state);
 
 #endif /* M0_TESTS_ATTACH_DIRECT_H */

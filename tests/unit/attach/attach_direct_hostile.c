@@ -241,6 +241,23 @@ void hostile_neighbour_harms_nobody(void **state)
 	two_close();
 }
 
+/* Each message of the one ends. */
+static void liar_close(void)
+{
+	unsigned i;
+
+	(void)m0_lnet_me_unlink(two.en_lnet, two.en_me);
+	(void)m0_lnet_lazy_set(two.en_lnet, FIX_PORTAL, false);
+	for (i = 0; i < 2000 && one.en_sent_nr != one.en_seq; ++i) {
+		(void)m0_lnet_progress(one.en_lnet);
+		(void)m0_nanosleep(M0_TIME_ONE_MSEC, NULL);
+	}
+	assert_int_equal(one.en_sent_nr, one.en_seq);
+	end_close(&one);
+	end_close(&two);
+	fix_all_gone();
+}
+
 /* One that takes messages, and lies about it, harms itself: each message of the other ends. */
 void hostile_taker_harms_itself(void **state)
 {
@@ -262,13 +279,39 @@ void hostile_taker_harms_itself(void **state)
 	assert_int_equal(direct_of(&one)->pdr_outs[0].pou_state,
 			 M0_PUMP_OUT_AWAY);
 	two.en_has_gaps = true;
-	for (i = 0; i < 2000 && one.en_sent_nr != one.en_seq; ++i) {
-		(void)m0_lnet_progress(one.en_lnet);
-		(void)m0_nanosleep(M0_TIME_ONE_MSEC, NULL);
-	}
-	assert_int_equal(one.en_sent_nr, one.en_seq);
-	m0_lnet_me_unlink(two.en_lnet, two.en_me);
-	end_close(&one);
-	end_close(&two);
-	fix_all_gone();
+	liar_close();
+}
+
+/* A message that finds no space finds the lie, and a shorter one comes before the next pass. */
+void lie_is_found_between_passes(void **state)
+{
+	const m0_bcount_t   bytes = M0_PUMP_DIRECT_BYTES_MAX;
+	struct m0_pipe_mem *mem;
+	struct slot        *last = NULL;
+	unsigned            i;
+
+	(void)state;
+	m0_log_level_set(M0_LOG_FATAL);
+	two_open();
+	way_open(&one, &two, 0);
+	all_come(&one, &two, 0);
+	two.en_has_gaps = true;
+	mem = direct_of(&two)->pdr_ins[0].pin_conn->pnc_pipe.pip_own;
+	for (i = 0; i < M0_PIPE_RING_BYTES / bytes - 1; ++i)
+		assert_true(msg_send(&one, &two, 0, bytes));
+	__atomic_store_n(&mem->pim_taken,
+			 mem->pim_taken + 2 * M0_PIPE_RING_BYTES,
+			 __ATOMIC_SEQ_CST);
+	assert_true(msg_send(&one, &two, 0, bytes));
+	for (i = 0; i < SENDS_NR; ++i)
+		if (one.en_sends[i].sl_is_used &&
+		    one.en_sends[i].sl_seq == one.en_seq - 1)
+			last = &one.en_sends[i];
+	assert_non_null(last);
+	assert_int_equal(m0_lnet_md_unlink(one.en_lnet, last->sl_md), 0);
+	assert_true(msg_send(&one, &two, 0, SMALL_BYTES));
+	(void)m0_lnet_progress(one.en_lnet);
+	assert_int_equal(direct_of(&one)->pdr_outs[0].pou_state,
+			 M0_PUMP_OUT_AWAY);
+	liar_close();
 }

@@ -514,6 +514,7 @@ int main(void)
 		CASE(killed_receiver_is_left),
 		CASE(hostile_neighbour_harms_nobody),
 		CASE(hostile_taker_harms_itself),
+		CASE(lie_is_found_between_passes),
 		CASE(names_are_of_owners_and_their_users),
 	};
 
