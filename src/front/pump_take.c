@@ -130,12 +130,16 @@ void m0_pump__ins_look(struct m0_pump *pump)
 		/* Before the look: what it has put before its end is found. */
 		dead = in->pin_conn->pnc_is_dead;
 		next = m0_pipe_next(&in->pin_conn->pnc_pipe, &in->pin_bytes);
+		/* One for a later position would be news without end. */
+		if (next >= 0 &&
+		    in->pin_conn->pnc_pipe.pip_in_offers_put != 0) {
+			broken(pump, in, "an offer, where there is none");
+			continue;
+		}
 		if (next == M0_PIPE_BYTES)
 			continue;
 		in->pin_bytes = 0;
-		if (next == M0_PIPE_OFFER)
-			broken(pump, in, "an offer, where there is none");
-		else if (next == -EPROTO)
+		if (next == -EPROTO)
 			broken(pump, in, NULL);
 		else
 			in->pin_is_ended = next != M0_PIPE_NOTHING || dead;

@@ -197,6 +197,12 @@ static void foe_message(struct foe *foe, unsigned kind)
 	}
 	if (kind == 11)
 		(void)m0_pipe_put(&foe->fo_pipe, &head, sizeof head / 2);
+	/* An offer for a position that never comes. */
+	if (kind == 12) {
+		foe->fo_pipe.pip_put += 64;
+		(void)m0_pipe_offer_put(&foe->fo_pipe, 0, (uintptr_t)bytes, 64);
+		foe->fo_pipe.pip_put -= 64;
+	}
 	if (kind < 7 || kind > 9)
 		m0_pipe_commit(&foe->fo_pipe);
 }
@@ -215,7 +221,7 @@ void hostile_neighbour_harms_nobody(void **state)
 	all_come(&one, &two, 0);
 	for (i = 0; i < LIES_NR; ++i)
 		foe_lie((enum lie)i);
-	for (i = 0; i < 12; ++i) {
+	for (i = 0; i < 13; ++i) {
 		uint64_t taken_nr = direct_of(&two)->pdr_taken_nr;
 
 		assert_true(foe_open(&foe));
