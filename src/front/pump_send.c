@@ -401,7 +401,8 @@ static bool sent_end(struct m0_pump *pump, struct m0_pump_out *out)
 	bool            any = false;
 
 	M0_PRE(out->pou_state == M0_PUMP_OUT_OPEN);
-	if (is_empty(&out->pou_sent) || m0_pipe_unsent(pipe) < 0)
+	/* Also of messages that were cancelled: it is no news after that. */
+	if (m0_pipe_unsent(pipe) < 0)
 		return false;
 	while (m0_pump__out_is_due(pump, out) &&
 	       m0_ring_has_room(&pump->pmp_up)) {

@@ -245,6 +245,46 @@ static void operations_are_given_up(void **state)
 	fix_all_gone();
 }
 
+static bool has_work(const struct end *end)
+{
+	struct m0_pump *pump = end->en_lnet->fro_pump;
+	bool            has;
+
+	m0_mutex_lock(&pump->pmp_lock);
+	has = m0_pump__direct_has_work(pump);
+	m0_mutex_unlock(&pump->pmp_lock);
+	return has;
+}
+
+/* A message is cancelled, and the neighbour takes it nevertheless: its sender can sleep. */
+static void cancelled_message_is_no_news(void **state)
+{
+	m0_time_t until = fix_soon();
+	unsigned  i;
+
+	(void)state;
+	two_open();
+	way_open(&one, &two, 0);
+	all_come(&one, &two, 0);
+	recvs_fill(&two);
+	assert_true(msg_send(&one, &two, 0, SMALL_BYTES));
+	for (i = 0; i < SENDS_NR; ++i)
+		if (one.en_sends[i].sl_is_used)
+			assert_int_equal(
+				m0_lnet_md_unlink(one.en_lnet,
+						  one.en_sends[i].sl_md),
+				0);
+	while (two.en_seqs[0] != one.en_seq && m0_time_now() < until)
+		turn(&two, NULL);
+	assert_int_equal(two.en_seqs[0], one.en_seq);
+	turn(&one, NULL);
+	assert_int_equal(one.en_failed_nr, 1);
+	assert_int_equal(direct_of(&one)->pdr_outs[0].pou_state,
+			 M0_PUMP_OUT_OPEN);
+	assert_false(has_work(&one));
+	two_close();
+}
+
 /* The daemon ends while messages are in the pipe. */
 static void end_of_the_daemon_ends_all(void **state)
 {
@@ -508,6 +548,7 @@ int main(void)
 		CASE(daemon_gets_what_is_held),
 		CASE(used_buffer_changes_sides),
 		CASE(operations_are_given_up),
+		CASE(cancelled_message_is_no_news),
 		CASE(end_of_the_daemon_ends_all),
 		CASE(sleepers_are_woken),
 		CASE(killed_sender_leaves_nothing),
