@@ -113,12 +113,20 @@ bool m0_pump__direct_after(struct m0_pump *pump)
 m0_time_t m0_pump__direct_next(const struct m0_pump *pump)
 {
 	const struct m0_pump_direct *direct = pump->pmp_direct;
-	unsigned                     i;
+	const m0_time_t ns = pump->pmp_lnet->fro_cfg.lc_transaction_timeout_ms *
+			     M0_TIME_ONE_MSEC;
+	m0_time_t next = M0_TIME_NEVER;
+	unsigned  i;
 
-	for (i = 0; direct != NULL && i < direct->pdr_outs_end; ++i)
+	for (i = 0; direct != NULL && i < direct->pdr_outs_end; ++i) {
 		if (direct->pdr_outs[i].pou_sent.pch_first != 0)
 			return direct->pdr_look_at;
-	return M0_TIME_NEVER;
+		/* Other threads may send, and do not wake this one for it: it is
+		 * there in time for the time-out of what they have sent. */
+		if (direct->pdr_outs[i].pou_state == M0_PUMP_OUT_OPEN)
+			next = m0_time_add(direct->pdr_look_at, ns);
+	}
+	return next;
 }
 
 bool m0_pump__direct_posted(struct m0_pump *pump)

@@ -144,7 +144,7 @@ static bool pipe_put(struct m0_pump *pump, struct m0_pump_out *out, uint32_t nr)
 	m0_pump__md_copy(pump, pipe, record->rop_md, record->rop_md_offset,
 			 head.phd_bytes, true);
 	if (is_empty(&out->pou_sent))
-		out->pou_since = 0;
+		out->pou_since = m0_time_now();
 	op->pop_end = pipe->pip_put;
 	op->pop_way = M0_PUMP_BY_PIPE;
 	chain_add(pump, &out->pou_sent, nr);
