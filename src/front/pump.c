@@ -142,7 +142,7 @@ static bool sleep_begin(struct m0_pump *pump)
 	bool     ok;
 
 	m0_mutex_lock(&pump->pmp_lock);
-	if (pump->pmp_waits_room)
+	if (pump->pmp_waits_room || m0_pump__direct_waits_room(pump))
 		bits |= M0_SHARED_ROOM;
 	ok = m0_shared_sleep_begin(pump->pmp_side, bits);
 	if (ok && !m0_pump__direct_sleep(pump)) {

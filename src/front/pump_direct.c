@@ -73,6 +73,7 @@ static void direct_end(struct m0_pump *pump)
 	direct->pdr_gives_back = false;
 	direct->pdr_recalls_nr = 0;
 	direct->pdr_sleeps = false;
+	direct->pdr_waits_room = false;
 }
 
 /* ------------------------------------------------------------------ step -- */
@@ -100,13 +101,18 @@ void m0_pump__direct_before(struct m0_pump *pump)
 
 bool m0_pump__direct_after(struct m0_pump *pump)
 {
+	bool waited = pump->pmp_waits_room;
 	bool any = false;
 
 	if (M0_LIKELY(pump->pmp_direct == NULL) || !m0_pump__is_open(pump))
 		return false;
+	pump->pmp_waits_room = false;
 	any |= m0_pump__hold_step(pump);
 	any |= m0_pump__ins_take(pump);
 	any |= m0_pump__outs_step(pump);
+	/* Apart: m0_pump__down() begins anew with the entries of the front. */
+	pump->pmp_direct->pdr_waits_room = pump->pmp_waits_room;
+	pump->pmp_waits_room |= waited;
 	return any;
 }
 
@@ -139,6 +145,11 @@ bool m0_pump__direct_posted(struct m0_pump *pump)
 	return posted;
 }
 
+bool m0_pump__direct_waits_room(const struct m0_pump *pump)
+{
+	return pump->pmp_direct != NULL && pump->pmp_direct->pdr_waits_room;
+}
+
 void m0_pump__direct_flush(struct m0_pump *pump)
 {
 	struct m0_pump_direct *direct = pump->pmp_direct;
@@ -168,7 +179,8 @@ bool m0_pump__direct_has_work(const struct m0_pump *pump)
 	M0_PRE_EX(m0_mutex_is_locked(&pump->pmp_lock));
 	if (M0_LIKELY(direct == NULL))
 		return false;
-	if (direct->pdr_gives_back || m0_pump__is_recalled(pump))
+	if (!direct->pdr_waits_room &&
+	    (direct->pdr_gives_back || m0_pump__is_recalled(pump)))
 		return true;
 	for (i = 0; i < direct->pdr_ins_end; ++i) {
 		const struct m0_pump_in *in = &direct->pdr_ins[i];

@@ -132,6 +132,8 @@ struct m0_pump_direct {
 	uint32_t pdr_recalls_nr;
 	/** Something was posted to the front, which may sleep. */
 	bool pdr_is_posted;
+	/** Something for the server found no room in its queue. */
+	bool pdr_waits_room;
 	/** Sleep words are set. */
 	bool pdr_sleeps;
 	/** When to look at the connections. */

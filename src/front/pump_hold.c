@@ -75,6 +75,9 @@ static void name_put(struct m0_pump *pump, struct m0_pump_queue *queue)
 			 queue->pqu_me_gen);
 	pump->pmp_req.srq_number = queue->pqu_name;
 	queue->pqu_is_due = m0_pump__request_send(pump) != 0;
+	/* The front's thread waits for room. It may sleep without, while
+	 * another one is here. */
+	pump->pmp_direct->pdr_is_posted |= queue->pqu_is_due;
 }
 
 /* ------------------------------------------------------------------- MDs -- */

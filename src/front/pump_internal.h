@@ -283,6 +283,8 @@ m0_time_t m0_pump__direct_next(const struct m0_pump *pump);
 void m0_pump__direct_flush(struct m0_pump *pump);
 /** Was anything posted to the front by a thread that does not step? Once. */
 bool m0_pump__direct_posted(struct m0_pump *pump);
+/** Does something for the server wait for room in its queue? */
+bool m0_pump__direct_waits_room(const struct m0_pump *pump);
 bool m0_pump__direct_has_work(const struct m0_pump *pump);
 /** Neighbours are to ring. @return false: there is something to take. */
 bool m0_pump__direct_sleep(struct m0_pump *pump);
