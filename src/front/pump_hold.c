@@ -162,6 +162,9 @@ void m0_pump__left(struct m0_pump *pump, uint32_t nr)
 	M0_PRE(!pump->pmp_mds[nr].pmd_is_held && queue->pqu_there_nr > 0);
 	pump->pmp_mds[nr].pmd_queue = 0;
 	--queue->pqu_there_nr;
+	/* A message may wait there, and was asked for before this was held. */
+	if (queue->pqu_there_nr == 0 && queue->pqu_held_nr > 0)
+		pump->pmp_direct->pdr_gives_back = true;
 }
 
 void m0_pump__held_remove(struct m0_pump *pump, uint32_t nr)

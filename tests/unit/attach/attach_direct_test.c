@@ -144,6 +144,37 @@ static void daemon_gets_what_is_held(void **state)
 	two_close();
 }
 
+/* The daemon has used all that it had, and gets the others before it asks for them. */
+static void daemon_is_not_left_without(void **state)
+{
+	const struct m0_pump_queue *queue;
+	m0_time_t                   until = fix_soon();
+	unsigned                    there_nr;
+	unsigned                    held_nr;
+	unsigned                    i;
+
+	(void)state;
+	two_open();
+	end_open(&three, false);
+	way_open(&one, &two, 0);
+	all_come(&one, &two, 0);
+	recvs_fill(&two);
+	queue = &direct_of(&two)->pdr_queues[0];
+	there_nr = queue->pqu_there_nr;
+	held_nr = queue->pqu_held_nr;
+	assert_true(there_nr > 0 && held_nr > 0);
+	for (i = 0; i < there_nr; ++i)
+		assert_true(msg_send(&three, &two, 1, SMALL_BYTES));
+	while (two.en_seqs[1] < there_nr && m0_time_now() < until)
+		turn(&three, &two);
+	turn(&two, NULL);
+	assert_int_equal(two.en_seqs[1], there_nr);
+	assert_int_equal(queue->pqu_held_nr, 0);
+	assert_int_equal(queue->pqu_there_nr, held_nr);
+	end_close(&three);
+	two_close();
+}
+
 /* A buffer for several messages changes sides in the middle, and no byte is used twice. */
 static void used_buffer_changes_sides(void **state)
 {
@@ -551,6 +582,7 @@ int main(void)
 		CASE(either_end_can_refuse),
 		CASE(order_is_kept_when_the_way_changes),
 		CASE(daemon_gets_what_is_held),
+		CASE(daemon_is_not_left_without),
 		CASE(used_buffer_changes_sides),
 		CASE(operations_are_given_up),
 		CASE(cancelled_message_is_no_news),
