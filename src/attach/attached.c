@@ -102,11 +102,11 @@ static int near_welcome(void *arg, struct m0_pump_conn *conn)
 	return m0_attach_near_welcome(&atd->atd_near, conn);
 }
 
-static void near_look(void *arg)
+static bool near_look(void *arg)
 {
 	struct attached *atd = arg;
 
-	m0_attach_near_look(&atd->atd_near);
+	return m0_attach_near_look(&atd->atd_near);
 }
 
 static void near_ring(void *arg, struct m0_pump_conn *conn)

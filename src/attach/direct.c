@@ -139,7 +139,7 @@ unsigned m0_attach_near_fds(struct m0_attach_near *near,
 	unsigned i;
 
 	m0_mutex_lock(&near->atn_lock);
-	if (near->atn_listen >= 0)
+	if (near->atn_listen >= 0 && !near->atn_is_full)
 		fds[nr++] = (struct pollfd){ near->atn_listen, POLLIN, 0 };
 	for (i = 0; i < near->atn_nr; ++i)
 		if (near->atn_conns[i] != NULL &&
@@ -370,6 +370,19 @@ int m0_attach_near_welcome(struct m0_attach_near *near,
 
 /* ------------------------------------------------------------------- look -- */
 
+/* What waits to be accepted would keep the listener ready, and the process awake. */
+static void full_set(struct m0_attach_near *near, bool is_full)
+{
+	if (near->atn_is_full == is_full)
+		return;
+	near->atn_is_full = is_full;
+	if (!is_full)
+		watch(near, near->atn_listen);
+	else if (near->atn_epoll >= 0)
+		(void)epoll_ctl(near->atn_epoll, EPOLL_CTL_DEL,
+				near->atn_listen, NULL);
+}
+
 static void accept_some(struct m0_attach_near *near)
 {
 	unsigned nr = 0;
@@ -382,13 +395,17 @@ static void accept_some(struct m0_attach_near *near)
 		int fd = accept4(near->atn_listen, NULL, NULL,
 				 SOCK_NONBLOCK | SOCK_CLOEXEC);
 
-		if (fd < 0)
+		if (fd < 0) {
+			full_set(near, errno != EAGAIN && errno != EINTR &&
+					       errno != ECONNABORTED);
 			return;
+		}
 		if (is_ours(fd))
 			(void)conn_make(near, fd, CONN_GREETING);
 		else
 			(void)close(fd);
 	}
+	full_set(near, true);
 }
 
 /* Reads wake-ups; anything else has no meaning. @return true: it has ended */
@@ -429,10 +446,11 @@ static void conn_look(struct m0_attach_near *near, struct m0_attach_conn *conn,
 	}
 }
 
-void m0_attach_near_look(struct m0_attach_near *near)
+bool m0_attach_near_look(struct m0_attach_near *near)
 {
 	m0_time_t now = m0_time_now();
 	unsigned  i;
+	bool      is_full;
 
 	m0_mutex_lock(&near->atn_lock);
 	if (near->atn_listen >= 0)
@@ -441,7 +459,9 @@ void m0_attach_near_look(struct m0_attach_near *near)
 		if (near->atn_conns[i] != NULL &&
 		    !near->atn_conns[i]->acn_conn.pnc_is_dead)
 			conn_look(near, near->atn_conns[i], now);
+	is_full = near->atn_is_full;
 	m0_mutex_unlock(&near->atn_lock);
+	return is_full;
 }
 
 void m0_attach_near_ring(struct m0_attach_near *near, struct m0_pump_conn *conn)

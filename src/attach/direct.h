@@ -31,6 +31,8 @@ struct m0_attach_near {
 	unsigned               atn_nr;
 	/** New descriptors are added to it; -1: none. */
 	int atn_epoll;
+	/** No more can be accepted now: the listener wakes nobody. */
+	bool atn_is_full;
 };
 
 /** The first message of each side, with its memory of the pipe. */
@@ -65,7 +67,7 @@ struct m0_pump_conn *m0_attach_near_accept(struct m0_attach_near *near,
 					   struct m0_pump_hello  *ret);
 int                  m0_attach_near_welcome(struct m0_attach_near *near,
 					    struct m0_pump_conn   *conn);
-void                 m0_attach_near_look(struct m0_attach_near *near);
+bool                 m0_attach_near_look(struct m0_attach_near *near);
 void                 m0_attach_near_ring(struct m0_attach_near *near,
 					 struct m0_pump_conn   *conn);
 void                 m0_attach_near_close(struct m0_attach_near *near,

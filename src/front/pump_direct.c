@@ -74,6 +74,7 @@ static void direct_end(struct m0_pump *pump)
 	direct->pdr_recalls_nr = 0;
 	direct->pdr_sleeps = false;
 	direct->pdr_waits_room = false;
+	direct->pdr_looks_again = false;
 }
 
 /* ------------------------------------------------------------------ step -- */
@@ -88,7 +89,7 @@ void m0_pump__direct_look(struct m0_pump *pump, m0_time_t now)
 	direct->pdr_look_at = m0_time_add(now, LOOK_NS);
 	if (!m0_pump__is_open(pump))
 		return;
-	direct->pdr_ops->pne_look(pump->pmp_arg);
+	direct->pdr_looks_again = direct->pdr_ops->pne_look(pump->pmp_arg);
 	m0_pump__ins_step(pump);
 	m0_pump__outs_look(pump, now);
 }
@@ -124,6 +125,8 @@ m0_time_t m0_pump__direct_next(const struct m0_pump *pump)
 	m0_time_t next = M0_TIME_NEVER;
 	unsigned  i;
 
+	if (M0_UNLIKELY(direct != NULL && direct->pdr_looks_again))
+		return direct->pdr_look_at;
 	for (i = 0; direct != NULL && i < direct->pdr_outs_end; ++i) {
 		if (direct->pdr_outs[i].pou_sent.pch_first != 0)
 			return direct->pdr_look_at;

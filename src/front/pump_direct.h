@@ -138,8 +138,10 @@ struct m0_pump_direct {
 	bool pdr_sleeps;
 	/** When to look at the connections. */
 	m0_time_t pdr_look_at;
-	uint64_t  pdr_sent_nr;
-	uint64_t  pdr_taken_nr;
+	/** Nothing else wakes the process for it. */
+	bool     pdr_looks_again;
+	uint64_t pdr_sent_nr;
+	uint64_t pdr_taken_nr;
 };
 
 /** Ways of an operation. */

@@ -43,8 +43,9 @@ struct m0_pump_near_ops {
 					   struct m0_pump_hello *ret);
 	/** Opens a connection that was accepted. @return 0 or a negative errno */
 	int (*pne_welcome)(void *arg, struct m0_pump_conn *conn);
-	/** Looks at all connections for answers, wake-ups and ends. */
-	void (*pne_look)(void *arg);
+	/** Looks at all connections for answers, wake-ups and ends.
+	 * @return true: it is to look again soon, and nothing wakes it for that. */
+	bool (*pne_look)(void *arg);
 	/** Wakes the neighbour. */
 	void (*pne_ring)(void *arg, struct m0_pump_conn *conn);
 	/** Ends the connection. @param reset  the neighbour breaks the rules. */

@@ -18,6 +18,10 @@ struct foe {
 	struct m0_pipe            fo_pipe;
 };
 
+enum {
+	SILENT_NR = 20
+};
+
 #define MEM_BYTES m0_align(sizeof(struct m0_pipe_mem), 4096)
 
 static int foe_connect(void)
@@ -213,6 +217,7 @@ void hostile_neighbour_harms_nobody(void **state)
 	struct foe foe;
 	unsigned   i;
 	uint32_t   seq;
+	int        fds[SILENT_NR];
 
 	(void)state;
 	m0_log_level_set(M0_LOG_FATAL);
@@ -235,6 +240,15 @@ void hostile_neighbour_harms_nobody(void **state)
 			(void)msg_send(&one, &two, 0, SMALL_BYTES);
 		all_come(&one, &two, 0);
 	}
+	/* More of them than may wait, which say nothing. */
+	for (i = 0; i < SILENT_NR; ++i)
+		fds[i] = foe_connect();
+	two_turn(30);
+	assert_true(direct_of(&two)->pdr_looks_again);
+	for (i = 0; i < SILENT_NR; ++i)
+		(void)close(fds[i]);
+	two_turn(30);
+	assert_false(direct_of(&two)->pdr_looks_again);
 	/* The foe rings without end. */
 	assert_true(foe_open(&foe));
 	for (i = 0; i < 3000; ++i)
