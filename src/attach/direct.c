@@ -370,7 +370,7 @@ int m0_attach_near_welcome(struct m0_attach_near *near,
 
 /* ------------------------------------------------------------------- look -- */
 
-/* What waits to be accepted would keep the listener ready, and the process awake. */
+/* A connection that waits to be accepted would keep the listener ready, and the process awake. */
 static void full_set(struct m0_attach_near *near, bool is_full)
 {
 	if (near->atn_is_full == is_full)

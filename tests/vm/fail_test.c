@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "attach/attach.h"
+#include "base/rand.h"
 
 enum {
 	BYTES = 256 << 10,
@@ -33,11 +34,12 @@ enum {
 /* One operation, in full, without the traces of an earlier one. Returns 0 or an errno. */
 typedef int (*op_t)(void);
 
-static const char *arg_path;
-static const char *arg_params = "";
-static void       *memory;
-static int         nth_fd;
-static unsigned    share = 1;
+static const char    *arg_path;
+static const char    *arg_params = "";
+static void          *memory;
+static int            nth_fd;
+static unsigned       share = 1;
+static struct m0_rand rand_of_nth;
 
 static void fail(const char *what, int line)
 {
@@ -72,7 +74,7 @@ static void nth_set(unsigned nth)
 /* One of `share` in the mean. */
 static unsigned nth_next(unsigned nth)
 {
-	return nth + 1 + (unsigned)random() % (2 * share - 1);
+	return nth + 1 + (unsigned)m0_rand_below(&rand_of_nth, 2 * share - 1);
 }
 
 static unsigned of_env(const char *name, unsigned otherwise)
@@ -197,7 +199,7 @@ int main(int argc, char **argv)
 	NEED(argc >= 3);
 	share = of_env("M0_SHARE", 1);
 	NEED(share > 0);
-	srandom(of_env("M0_SEED", 1));
+	m0_rand_init(&rand_of_nth, of_env("M0_SEED", 1));
 	arg_path = argv[2];
 	if (argc > 3)
 		arg_params = argv[3];

@@ -313,7 +313,7 @@ static void cancelled_message_is_no_news(void **state)
 	assert_int_equal(direct_of(&one)->pdr_outs[0].pou_state,
 			 M0_PUMP_OUT_OPEN);
 	assert_false(has_work(&one));
-	/* What another thread sends while this one sleeps has a time-out. */
+	/* A message that another thread sends while this one sleeps has a time-out. */
 	m0_mutex_lock(&one.en_lnet->fro_pump->pmp_lock);
 	until = m0_pump__direct_next(one.en_lnet->fro_pump);
 	m0_mutex_unlock(&one.en_lnet->fro_pump->pmp_lock);
