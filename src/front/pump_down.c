@@ -143,8 +143,10 @@ static int move_do(struct m0_pump *pump, const struct m0_ring_entry *entry)
 
 	M0_PRE_EX(pump->pmp_ops[entry->rqe_nr].pop_gen == 0);
 	if (M0_UNLIKELY(pump->pmp_direct != NULL) &&
-	    entry->rqe_opcode == M0_RING_BIND_PUT &&
-	    m0_pump__send_takes(pump, entry->rqe_nr, entry->rqe_gen, &out))
+	    (entry->rqe_opcode == M0_RING_BIND_PUT ||
+	     entry->rqe_opcode == M0_RING_PUT) &&
+	    m0_pump__send_takes(pump, entry->rqe_nr, entry->rqe_gen,
+				entry->rqe_opcode == M0_RING_BIND_PUT, &out))
 		return 0;
 	rc = m0_pump__move_send(pump, entry->rqe_opcode, entry->rqe_nr,
 				entry->rqe_gen);

@@ -301,7 +301,7 @@ void m0_pump__left(struct m0_pump *pump, uint32_t nr);
 int m0_pump__held_end(struct m0_pump *pump, uint32_t nr);
 /** Takes a PUT. @return false: the server is to get it; then its neighbour is given. */
 bool m0_pump__send_takes(struct m0_pump *pump, uint32_t nr, uint32_t gen,
-			 uint8_t *ret_out);
+			 bool is_bind, uint8_t *ret_out);
 /** The server has an operation for a neighbour, or has it no more. */
 void m0_pump__send_there(struct m0_pump *pump, uint32_t nr, uint8_t out);
 void m0_pump__send_left(struct m0_pump *pump, struct m0_pump_op *op);

@@ -74,7 +74,18 @@ static bool is_small(const struct m0_pump *pump, uint32_t nr)
 	return bytes > 0 && bytes <= M0_PUMP_DIRECT_BYTES_MAX;
 }
 
-/* A PUT for the queue of a process of this node, whose MD ends with it. */
+/* A PUT for the queue of a process of this node. */
+static bool is_for_queue(const struct m0_pump *pump, uint32_t nr)
+{
+	const struct m0_ring_op *op = m0_front__op_record(pump->pmp_lnet, nr);
+
+	return op->rop_portal < M0_PUMP_DIRECT_PORTALS_MAX &&
+	       op->rop_match_bits << (64 - M0_PUMP_TMID_SHIFT) == 0 &&
+	       op->rop_target.lp_pid == M0_LNET_PID_LUSTRE &&
+	       m0_pump__nid_is_ours(pump, &op->rop_target.lp_nid);
+}
+
+/* May it go by a pipe? Its MD begins and ends with it. */
 static bool op_may(const struct m0_pump *pump, uint32_t nr)
 {
 	const struct m0_ring_op *op = m0_front__op_record(pump->pmp_lnet, nr);
@@ -82,12 +93,7 @@ static bool op_may(const struct m0_pump *pump, uint32_t nr)
 		m0_front__md_record(pump->pmp_lnet, op->rop_md);
 
 	return op->rop_ack == 0 && md->rmd_threshold == 1 &&
-	       md->rmd_auto_unlink != 0 &&
-	       op->rop_portal < M0_PUMP_DIRECT_PORTALS_MAX &&
-	       op->rop_match_bits << (64 - M0_PUMP_TMID_SHIFT) == 0 &&
-	       op->rop_target.lp_pid == M0_LNET_PID_LUSTRE &&
-	       !m0_lnet_nid_is_any(&op->rop_self) &&
-	       m0_pump__nid_is_ours(pump, &op->rop_target.lp_nid);
+	       md->rmd_auto_unlink != 0 && !m0_lnet_nid_is_any(&op->rop_self);
 }
 
 /* The last event of an operation that the server does not have. Pre: there is room. */
@@ -223,9 +229,9 @@ static bool is_of(const struct m0_pump_out *out, const struct m0_ring_op *op)
 	       out->pou_portal == op->rop_portal;
 }
 
-/* The neighbour of an operation; NULL: there are too many. */
-static struct m0_pump_out *out_for(struct m0_pump_direct   *direct,
-				   const struct m0_ring_op *op)
+/* The neighbour of an operation; NULL: it is not known. */
+static struct m0_pump_out *out_find(struct m0_pump_direct   *direct,
+				    const struct m0_ring_op *op)
 {
 	struct m0_pump_out *out = &direct->pdr_outs[direct->pdr_recent];
 	unsigned            i;
@@ -238,6 +244,17 @@ static struct m0_pump_out *out_for(struct m0_pump_direct   *direct,
 			return &direct->pdr_outs[i];
 		}
 	}
+	return NULL;
+}
+
+/* NULL: there are too many. */
+static struct m0_pump_out *out_for(struct m0_pump_direct   *direct,
+				   const struct m0_ring_op *op)
+{
+	struct m0_pump_out *out = out_find(direct, op);
+
+	if (M0_LIKELY(out != NULL))
+		return out;
 	out = out_new(direct);
 	if (out != NULL)
 		*out = (struct m0_pump_out){ .pou_state = M0_PUMP_OUT_ASKS,
@@ -323,16 +340,25 @@ static void op_take(struct m0_pump *pump, struct m0_pump_out *out, uint32_t nr,
 }
 
 bool m0_pump__send_takes(struct m0_pump *pump, uint32_t nr, uint32_t gen,
-			 uint8_t *ret_out)
+			 bool is_bind, uint8_t *ret_out)
 {
+	const struct m0_ring_op *record =
+		m0_front__op_record(pump->pmp_lnet, nr);
 	struct m0_pump_direct *direct = pump->pmp_direct;
 	struct m0_pump_out    *out;
 
 	M0_PRE_EX(m0_mutex_is_locked(&pump->pmp_lock));
 	*ret_out = 0;
-	if (!m0_pump__is_open(pump) || !op_may(pump, nr))
+	if (!m0_pump__is_open(pump) || !is_for_queue(pump, nr))
 		return false;
-	out = out_for(direct, m0_front__op_record(pump->pmp_lnet, nr));
+	if (!is_bind || !op_may(pump, nr)) {
+		/* Those that may use a pipe wait for it. */
+		out = out_find(direct, record);
+		if (out != NULL)
+			*ret_out = (uint8_t)(out - direct->pdr_outs + 1);
+		return false;
+	}
+	out = out_for(direct, record);
 	if (out == NULL)
 		return false;
 	if (out->pou_state == M0_PUMP_OUT_AWAY &&

@@ -61,6 +61,8 @@ struct end {
 	unsigned en_failed_nr;
 	/** The next message. */
 	uint32_t en_seq;
+	/** Messages are from any NID of the node, so they go by the daemon. */
+	bool en_is_any;
 	/** Gaps are no faults: processes die. */
 	bool en_has_gaps;
 };

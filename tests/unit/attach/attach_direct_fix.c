@@ -176,7 +176,7 @@ bool msg_send(struct end *from, const struct end *to, uint32_t sender,
 	      m0_bcount_t bytes)
 {
 	struct m0_lnet_op op = {
-		.lo_self = m0_lnet_nid_lo,
+		.lo_self = from->en_is_any ? m0_lnet_nid_any : m0_lnet_nid_lo,
 		.lo_target = { m0_lnet_nid_lo, M0_LNET_PID_LUSTRE },
 		.lo_portal = FIX_PORTAL,
 		.lo_match_bits = (uint64_t)to->en_tmid << TMID_SHIFT,

@@ -113,6 +113,27 @@ static void order_is_kept_when_the_way_changes(void **state)
 	two_close();
 }
 
+/* A message that may not use the pipe was sent before one that may. */
+static void pipe_waits_for_other_messages(void **state)
+{
+	const struct m0_pump_out *out;
+
+	(void)state;
+	two_open();
+	way_open(&one, &two, 0);
+	all_come(&one, &two, 0);
+	out = &direct_of(&one)->pdr_outs[0];
+	assert_int_equal(out->pou_state, M0_PUMP_OUT_OPEN);
+	one.en_is_any = true;
+	assert_true(msg_send(&one, &two, 0, SMALL_BYTES));
+	one.en_is_any = false;
+	assert_true(msg_send(&one, &two, 0, SMALL_BYTES));
+	assert_int_equal(out->pou_there_nr, 1);
+	assert_true(out->pou_waiting.pch_first != 0);
+	all_come(&one, &two, 0);
+	two_close();
+}
+
 /* A message that comes by the daemon finds the buffers that the process holds. */
 static void daemon_gets_what_is_held(void **state)
 {
@@ -581,6 +602,7 @@ int main(void)
 		CASE(messages_pass_by_the_daemon),
 		CASE(either_end_can_refuse),
 		CASE(order_is_kept_when_the_way_changes),
+		CASE(pipe_waits_for_other_messages),
 		CASE(daemon_gets_what_is_held),
 		CASE(daemon_is_not_left_without),
 		CASE(used_buffer_changes_sides),
