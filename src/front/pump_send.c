@@ -352,7 +352,7 @@ bool m0_pump__send_takes(struct m0_pump *pump, uint32_t nr, uint32_t gen,
 	if (!m0_pump__is_open(pump) || !is_for_queue(pump, nr))
 		return false;
 	if (!is_bind || !op_may(pump, nr)) {
-		/* Those that may use a pipe wait for it. */
+		/* Later ones that may use a pipe wait for it. */
 		out = out_find(direct, record);
 		if (out != NULL)
 			*ret_out = (uint8_t)(out - direct->pdr_outs + 1);
