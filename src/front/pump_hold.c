@@ -135,6 +135,7 @@ bool m0_pump__hold(struct m0_pump *pump, uint32_t nr, uint32_t gen)
 	queue->pqu_last = nr + 1;
 	++queue->pqu_held_nr;
 	++direct->pdr_held_nr;
+	M0_POST(queue->pqu_held_nr <= direct->pdr_held_nr);
 	held_show(pump);
 	return true;
 }
@@ -149,6 +150,7 @@ void m0_pump__there(struct m0_pump *pump, uint32_t nr)
 	M0_PRE_EX(m0_mutex_is_locked(&pump->pmp_lock));
 	if (queue == NULL)
 		return;
+	M0_PRE(!pump->pmp_mds[nr].pmd_is_held);
 	pump->pmp_mds[nr].pmd_queue =
 		(uint8_t)(queue - pump->pmp_direct->pdr_queues + 1);
 	++queue->pqu_there_nr;
