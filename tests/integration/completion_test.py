@@ -137,7 +137,8 @@ class Bash(Case):
         self.assertEqual(self.offered('lnetctl', 'fault', 'drop', 'a'), ['add'])
         self.assertEqual(self.offered('lnetctl', 'net', 'add', '--cp'),
                          ['--cpt'])
-        self.assertEqual(self.offered('lnetctl', 'net', 'add', '--tos'), [])
+        self.assertEqual(self.offered('lnetctl', 'net', 'add', '--to'), ['--tos'])
+        self.assertEqual(self.offered('lnetctl', 'net', 'add', '--traf'), [])
         self.assertEqual(self.offered('lnetctl', 'set', 'disc'), ['discovery'])
         link = self.path('lnetctl')
         os.symlink(cli.COLIBRI, link)
