@@ -12,7 +12,7 @@ enum {
 	LINK_LOCAL = 4
 };
 
-static struct m0_host_iface ifaces[8];
+static struct m0_host_iface ifaces[16];
 static unsigned             ifaces_nr;
 static struct m0_lnet_cfg   cfg;
 static struct m0_node_iface found[4];
@@ -24,6 +24,7 @@ static void iface_add(const char *name, const char *addr, int flags)
 	struct m0_host_iface *sif = &ifaces[ifaces_nr++];
 	bool                  six = strchr(addr, ':') != NULL;
 
+	assert_true(ifaces_nr <= ARRAY_SIZE(ifaces));
 	M0_SET0(sif);
 	strcpy(sif->sif_name, name);
 	sif->sif_addr.sa_bytes_nr = six ? 16 : 4;
