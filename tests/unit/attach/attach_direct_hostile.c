@@ -19,7 +19,8 @@ struct foe {
 };
 
 enum {
-	SILENT_NR = 20
+	SILENT_NR = 20,
+	PATIENCE_S = 20
 };
 
 #define MEM_BYTES m0_align(sizeof(struct m0_pipe_mem), 4096)
@@ -65,7 +66,7 @@ static void two_turn(unsigned ms)
 /* Has the process hung up? */
 static bool foe_is_out(int fd)
 {
-	m0_time_t until = m0_time_add(m0_time_now(), M0_TIME_ONE_SECOND);
+	m0_time_t until = m0_time_from_now(PATIENCE_S, 0);
 	char      byte;
 	int64_t   got;
 
@@ -81,7 +82,7 @@ static bool foe_open(struct foe *foe)
 {
 	struct m0_attach_near_hello hello = foe_hello();
 	struct m0_os_fds            fds;
-	m0_time_t                   until = fix_soon();
+	m0_time_t                   until = m0_time_from_now(PATIENCE_S, 0);
 	void                       *mem;
 	char                        why[160];
 	int64_t                     nr;
