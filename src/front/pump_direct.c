@@ -28,6 +28,7 @@ int m0_pump__direct_make(struct m0_pump *pump)
 	if (pump->pmp_direct == NULL)
 		return -ENOMEM;
 	pump->pmp_direct->pdr_ops = pump->pmp_host->puh_near;
+	pump->pmp_direct->pdr_patience = M0_TIME_ONE_MSEC;
 	pump->pmp_hooks = &hooks;
 	return 0;
 }

@@ -136,6 +136,9 @@ struct m0_pump_direct {
 	bool pdr_waits_room;
 	/** Sleep words are set. */
 	bool pdr_sleeps;
+	/** How long a message of a neighbour waits for an MD, before the neighbour is sent to
+	 * the server. Tests are more patient. */
+	m0_time_t pdr_patience;
 	/** When to look at the connections. */
 	m0_time_t pdr_look_at;
 	/** Nothing else wakes the process for it. */

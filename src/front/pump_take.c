@@ -11,8 +11,6 @@
 #include "m0/log.h"
 
 enum {
-	/** Time that the application has to add an MD. */
-	PATIENCE_NS = 1000 * 1000,
 	/** Outcomes for a message. */
 	TAKEN = 1,
 	LATER = 0
@@ -261,7 +259,8 @@ static int starve(struct m0_pump *pump, struct m0_pump_in *in)
 	M0_PRE(in->pin_has_head);
 	if (in->pin_waits_since == 0)
 		in->pin_waits_since = now;
-	if (now < m0_time_add(in->pin_waits_since, PATIENCE_NS))
+	if (now <
+	    m0_time_add(in->pin_waits_since, pump->pmp_direct->pdr_patience))
 		return LATER;
 	m0_pump__in_close(pump, in, false);
 	return -ENOBUFS;

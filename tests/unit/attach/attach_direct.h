@@ -22,7 +22,9 @@ enum {
 	SENDS_NR = 16,
 	SENDERS_MAX = 4,
 	SMALL_BYTES = 64,
-	LARGE_BYTES = 40 << 10
+	LARGE_BYTES = 40 << 10,
+	/** Seconds, for what comes sooner or later. */
+	PATIENCE_S = 20
 };
 
 /** The first bytes of a message. */

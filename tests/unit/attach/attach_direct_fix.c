@@ -94,6 +94,10 @@ void end_open_as(struct end *end, bool is_direct, bool is_inline)
 	assert_non_null(end->en_mem);
 	assert_int_equal(m0_lnet_mem_register(end->en_lnet, end->en_mem, bytes),
 			 0);
+	/* On a busy machine a neighbour would be sent to the daemon by chance. */
+	if (is_direct)
+		end->en_lnet->fro_pump->pmp_direct->pdr_patience =
+			PATIENCE_S * M0_TIME_ONE_SECOND;
 	m0_lnet_eq_init(&end->en_eq, end->en_lnet, event, 0);
 	for (i = 0; i < RECVS_NR; ++i)
 		slot_init(end, &end->en_recvs[i], i);
@@ -226,7 +230,7 @@ const struct m0_pump_direct *direct_of(const struct end *end)
 void way_open(struct end *from, struct end *to, uint32_t sender)
 {
 	uint64_t  sent_nr = direct_of(from)->pdr_sent_nr;
-	m0_time_t until = fix_soon();
+	m0_time_t until = m0_time_from_now(PATIENCE_S, 0);
 
 	while (direct_of(from)->pdr_sent_nr == sent_nr) {
 		(void)msg_send(from, to, sender, SMALL_BYTES);
@@ -244,7 +248,7 @@ void way_open(struct end *from, struct end *to, uint32_t sender)
 /* All that was sent has arrived. */
 void all_come(struct end *from, struct end *to, uint32_t sender)
 {
-	m0_time_t until = fix_soon();
+	m0_time_t until = m0_time_from_now(PATIENCE_S, 0);
 
 	while (to->en_seqs[sender] != from->en_seq ||
 	       from->en_sent_nr != from->en_seq) {
@@ -259,7 +263,7 @@ void all_come(struct end *from, struct end *to, uint32_t sender)
 
 void queue_end(struct end *end)
 {
-	m0_time_t until = fix_soon();
+	m0_time_t until = m0_time_from_now(PATIENCE_S, 0);
 	unsigned  i;
 	bool      any = true;
 

@@ -85,6 +85,7 @@ static void order_is_kept_when_the_way_changes(void **state)
 	m0_rand_init(&rand, seed);
 	print_message("M0_SEED=%llu\n", (unsigned long long)seed);
 	two_open();
+	two.en_lnet->fro_pump->pmp_direct->pdr_patience = M0_TIME_ONE_MSEC;
 	way_open(&one, &two, 0);
 	for (i = 0; i < 20 * ROUNDS_NR; ++i) {
 		uint64_t what = m0_rand_below(&rand, 100);
@@ -146,7 +147,7 @@ static void daemon_gets_what_is_held(void **state)
 	way_open(&one, &two, 0);
 	all_come(&one, &two, 0);
 	/* No buffer is added from here on. */
-	until = fix_soon();
+	until = m0_time_from_now(PATIENCE_S, 0);
 	assert_true(direct_of(&two)->pdr_held_nr > 0);
 	for (i = 0; i < RECVS_NR; ++i)
 		assert_true(msg_send(&three, &two, 1, SMALL_BYTES));
@@ -169,7 +170,7 @@ static void daemon_gets_what_is_held(void **state)
 static void daemon_is_not_left_without(void **state)
 {
 	const struct m0_pump_queue *queue;
-	m0_time_t                   until = fix_soon();
+	m0_time_t                   until = m0_time_from_now(PATIENCE_S, 0);
 	unsigned                    there_nr;
 	unsigned                    held_nr;
 	unsigned                    i;
@@ -199,7 +200,7 @@ static void daemon_is_not_left_without(void **state)
 /* A buffer for several messages changes sides in the middle, and no byte is used twice. */
 static void used_buffer_changes_sides(void **state)
 {
-	m0_time_t until = fix_soon();
+	m0_time_t until = m0_time_from_now(PATIENCE_S, 0);
 	unsigned  i;
 
 	(void)state;
@@ -273,7 +274,7 @@ static void operations_are_given_up(void **state)
 	(void)m0_lnet_progress(one.en_lnet);
 	assert_int_equal(one.en_sent_nr, sent_nr + SENDS_NR / 2);
 	assert_int_equal(one.en_failed_nr, SENDS_NR / 2);
-	until = fix_soon();
+	until = m0_time_from_now(PATIENCE_S, 0);
 	while (one.en_sent_nr != one.en_seq && m0_time_now() < until) {
 		turn(&one, &two);
 		recvs_fill(&two);
@@ -292,7 +293,7 @@ static void operations_are_given_up(void **state)
 	/* Messages to nobody. */
 	for (i = 0; i < SENDS_NR; ++i)
 		assert_true(msg_send(&one, &two, 0, SMALL_BYTES));
-	until = fix_soon();
+	until = m0_time_from_now(PATIENCE_S, 0);
 	while (one.en_sent_nr != one.en_seq && m0_time_now() < until)
 		turn(&one, &two);
 	assert_int_equal(one.en_sent_nr, one.en_seq);
@@ -315,7 +316,7 @@ static bool has_work(const struct end *end)
 /* A message is cancelled, and the neighbour takes it nevertheless: its sender can sleep. */
 static void cancelled_message_is_no_news(void **state)
 {
-	m0_time_t until = fix_soon();
+	m0_time_t until = m0_time_from_now(PATIENCE_S, 0);
 	unsigned  i;
 
 	(void)state;
@@ -349,7 +350,7 @@ static void cancelled_message_is_no_news(void **state)
 /* The daemon ends while messages are in the pipe. */
 static void end_of_the_daemon_ends_all(void **state)
 {
-	m0_time_t until = fix_soon();
+	m0_time_t until = m0_time_from_now(PATIENCE_S, 0);
 	unsigned  i;
 
 	(void)state;
@@ -477,7 +478,7 @@ static void killed_sender_leaves_nothing(void **state)
 		}
 		(void)kill(pid, SIGKILL);
 		assert_int_equal(waitpid(pid, NULL, 0), pid);
-		until = fix_soon();
+		until = m0_time_from_now(PATIENCE_S, 0);
 		while ((fix_procs() > 1 ||
 			direct_of(&two)->pdr_queues[0].pqu_ins_nr > 0) &&
 		       m0_time_now() < until) {
@@ -526,7 +527,7 @@ static void killed_receiver_is_left(void **state)
 		assert_int_equal(waitpid(pid, NULL, 0), pid);
 		(void)close(ends[0]);
 		(void)close(ends[1]);
-		until = fix_soon();
+		until = m0_time_from_now(PATIENCE_S, 0);
 		while (one.en_sent_nr != one.en_seq && m0_time_now() < until)
 			turn(&one, NULL);
 		assert_int_equal(one.en_sent_nr, one.en_seq);
@@ -567,13 +568,15 @@ static void names_are_of_owners_and_their_users(void **state)
 		.srq_number = 77,
 	};
 	struct fix_proc proc;
+	m0_time_t       until = m0_time_from_now(PATIENCE_S, 0);
 	unsigned        i;
 
 	(void)state;
 	end_open(&two, true);
 	queue_begin(&two);
-	(void)m0_lnet_progress(two.en_lnet);
 	assert_int_equal(fix_attach(&proc), 0);
+	while (find(&proc, two.en_tmid) != 0 && m0_time_now() < until)
+		(void)m0_lnet_progress(two.en_lnet);
 	assert_int_equal(find(&proc, two.en_tmid), 0);
 	assert_int_equal(find(&proc, two.en_tmid - 1), -ENOENT);
 	/* A name for an ME of the other one, and for none, is not taken. */
@@ -592,6 +595,9 @@ static void names_are_of_owners_and_their_users(void **state)
 	m0_mutex_unlock(&fix.fx_server.asv_lock);
 	assert_int_equal(find(&proc, two.en_tmid), 0);
 	queue_end(&two);
+	/* The daemon has not taken the end of the queue yet. */
+	while (find(&proc, two.en_tmid) == 0 && m0_time_now() < until)
+		(void)m0_lnet_progress(two.en_lnet);
 	assert_int_equal(find(&proc, two.en_tmid), -ENOENT);
 	fix_detach(&proc);
 	end_close(&two);
