@@ -145,7 +145,9 @@ void kern_node_close(struct kern_node *node)
 	M0_SET0(node);
 }
 
-int kern_node_check(const char *nets, const char *routing, char *why)
+/* @param ret  to be freed. */
+static int cfg_new(const char *nets, const char *routing, char *why,
+		   struct m0_lnet_cfg **ret)
 {
 	struct m0_lnet_cfg *cfg;
 	int                 rc;
@@ -154,7 +156,20 @@ int kern_node_check(const char *nets, const char *routing, char *why)
 	if (cfg == NULL)
 		return -ENOMEM;
 	rc = cfg_make(cfg, nets, routing, why);
-	m0_free(cfg);
+	if (rc == 0)
+		*ret = cfg;
+	else
+		m0_free(cfg);
+	return rc;
+}
+
+int kern_node_check(const char *nets, const char *routing, char *why)
+{
+	struct m0_lnet_cfg *cfg;
+	int                 rc = cfg_new(nets, routing, why, &cfg);
+
+	if (rc == 0)
+		m0_free(cfg);
 	return rc;
 }
 
@@ -162,17 +177,13 @@ static int lnet_open(struct kern_node *node, struct net *net, const char *nets,
 		     const char *routing, char *why)
 {
 	struct m0_lnet_cfg *cfg;
-	int                 rc;
+	int                 rc = cfg_new(nets, routing, why, &cfg);
 
-	M0_ALLOC_PTR(cfg);
-	if (cfg == NULL)
-		return -ENOMEM;
-	rc = cfg_make(cfg, nets, routing, why);
-	if (rc == 0) {
-		*kern_net_here() = net;
-		rc = m0_lnet_open(&node->knk_lnet, cfg, why);
-		*kern_net_here() = NULL;
-	}
+	if (rc != 0)
+		return rc;
+	*kern_net_here() = net;
+	rc = m0_lnet_open(&node->knk_lnet, cfg, why);
+	*kern_net_here() = NULL;
 	m0_free(cfg);
 	return rc;
 }
