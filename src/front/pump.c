@@ -179,8 +179,9 @@ static void pump_turn(struct m0_pump *pump)
 		pump->pmp_turn_look_at = m0_time_add(now, LOOK_NS);
 		death_look(pump);
 	}
-	(void)m0_pump__down(pump);
 	(void)up(pump);
+	/* The second call rings for what both have put. */
+	(void)m0_pump__down(pump);
 	m0_mutex_unlock(&pump->pmp_lock);
 }
 
