@@ -132,13 +132,13 @@ void m0_attach_near_fini(struct m0_attach_near *near)
 	m0_mutex_fini(&near->atn_lock);
 }
 
-unsigned m0_attach_near_fds(struct m0_attach_near *near,
-			    struct pollfd          fds[M0_ATTACH_NEAR_FDS_MAX])
+/* atn_lock is held. */
+static unsigned fds_fill(const struct m0_attach_near *near,
+			 struct pollfd fds[M0_ATTACH_NEAR_FDS_MAX])
 {
 	unsigned nr = 0;
 	unsigned i;
 
-	m0_mutex_lock(&near->atn_lock);
 	if (near->atn_listen >= 0 && !near->atn_is_full)
 		fds[nr++] = (struct pollfd){ near->atn_listen, POLLIN, 0 };
 	for (i = 0; i < near->atn_nr; ++i)
@@ -146,6 +146,16 @@ unsigned m0_attach_near_fds(struct m0_attach_near *near,
 		    !near->atn_conns[i]->acn_conn.pnc_is_dead)
 			fds[nr++] = (struct pollfd){ near->atn_conns[i]->acn_fd,
 						     POLLIN | POLLRDHUP, 0 };
+	return nr;
+}
+
+unsigned m0_attach_near_fds(struct m0_attach_near *near,
+			    struct pollfd          fds[M0_ATTACH_NEAR_FDS_MAX])
+{
+	unsigned nr;
+
+	m0_mutex_lock(&near->atn_lock);
+	nr = fds_fill(near, fds);
 	m0_mutex_unlock(&near->atn_lock);
 	return nr;
 }
@@ -153,11 +163,13 @@ unsigned m0_attach_near_fds(struct m0_attach_near *near,
 void m0_attach_near_epoll_set(struct m0_attach_near *near, int epoll)
 {
 	struct pollfd fds[M0_ATTACH_NEAR_FDS_MAX];
-	unsigned      nr = m0_attach_near_fds(near, fds);
+	unsigned      nr;
 	unsigned      i;
 
+	/* Descriptors that come from here on are watched when they are made. */
 	m0_mutex_lock(&near->atn_lock);
 	near->atn_epoll = epoll;
+	nr = fds_fill(near, fds);
 	for (i = 0; i < nr; ++i)
 		watch(near, fds[i].fd);
 	m0_mutex_unlock(&near->atn_lock);
