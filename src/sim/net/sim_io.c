@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "sim/net/sim_net_internal.h"
+#include "stream/segs.h"
 
 enum {
 	/** Limits of one pass for one connection, and for one listener. */
@@ -182,16 +183,6 @@ static bool held_give(struct sim_io *io, struct sim_end *end)
 	return end->sie_held_nr == 0;
 }
 
-static size_t iov_bytes(const struct iovec *iov, unsigned nr)
-{
-	size_t   bytes = 0;
-	unsigned i;
-
-	for (i = 0; i < nr; ++i)
-		bytes += iov[i].iov_len;
-	return bytes;
-}
-
 ssize_t m0_sim__end_readv(struct sim_end *end, const struct iovec *iov,
 			  unsigned nr)
 {
@@ -223,21 +214,11 @@ static void held_make(struct sim_end *end)
 /* Bytes that went to the wrong place go before those read behind them. */
 static void held_again(struct sim_end *end, const struct iovec *iov, size_t nr)
 {
-	uint8_t *to;
-	size_t   part;
-
 	M0_ASSERT(nr <= M0_STREAM_AGAIN_BYTES_MAX);
 	held_make(end);
-	to = end->sie_held;
-	memmove(to + nr, to, end->sie_held_nr);
 	end->sie_held_at = 0;
 	end->sie_held_nr += nr;
-	for (; nr > 0; ++iov) {
-		part = min64u(nr, iov->iov_len);
-		memcpy(to, iov->iov_base, part);
-		to += part;
-		nr -= part;
-	}
+	m0_stream_segs_gather(iov, nr, end->sie_held, end->sie_held_nr);
 }
 
 /* Reads ahead up to `max` bytes, at times fewer. */
@@ -271,8 +252,9 @@ static bool end_read(struct sim_io *io, struct sim_end *end)
 		end->sie_is_paused = true;
 		return false;
 	}
-	M0_ASSERT_INFO(iov_bytes(iov, nr) > 0, "a place for no bytes");
-	if (m0_sim__lane_takes(io, iov_bytes(iov, nr)) &&
+	M0_ASSERT_INFO(m0_stream_segs_bytes(iov, nr) > 0,
+		       "a place for no bytes");
+	if (m0_sim__lane_takes(io, m0_stream_segs_bytes(iov, nr)) &&
 	    up(end)->stu_in_lend != NULL && up(end)->stu_in_lend(user(end))) {
 		end->sie_is_paused = true;
 		m0_sim__lane_give(end, false, iov, nr);
@@ -285,7 +267,7 @@ static bool end_read(struct sim_io *io, struct sim_end *end)
 		end_broken(end, (int)rc);
 		return false;
 	}
-	if ((size_t)rc == iov_bytes(iov, nr) && ahead > 0)
+	if ((size_t)rc == m0_stream_segs_bytes(iov, nr) && ahead > 0)
 		ahead_read(end, ahead);
 	++end->sie_stream.stm_counts->stc_reads_nr;
 	busy_add(io, (size_t)rc + end->sie_held_nr);
@@ -504,7 +486,7 @@ static void end_write(struct sim_io *io, struct sim_end *end)
 		M0_ASSERT(nr <= IOV_NR);
 		if (nr == 0)
 			break;
-		bytes = iov_bytes(iov, nr);
+		bytes = m0_stream_segs_bytes(iov, nr);
 		M0_ASSERT_INFO(bytes > 0, "nothing is to be written");
 		if (out_lend(io, end, iov, nr, bytes))
 			break;
