@@ -161,8 +161,8 @@ struct m0_lnet_cfg {
 	/**
 	 * Uses the node of another process, `colibri node --attach`: the path of its
 	 * socket, or "default" for `/run/colibri/attach.sock`. Then of this structure
-	 * only lc_inline, lc_spin_ns, lc_cpus, lc_same_host, lc_reattach_ns and bounds of this
-	 * process's own count.
+	 * only lc_inline, lc_spin_ns, lc_cpus, lc_same_host with lc_transaction_timeout_ms,
+	 * lc_reattach_ns and bounds of this process's own count.
 	 * "": as $M0_LNET says, if that is `attach` or `attach:PATH`, else the node is
 	 * in this process. "none": it is in this process.
 	 */

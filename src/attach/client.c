@@ -88,14 +88,14 @@ void m0_attach_calm(struct m0_attach *att)
 static int bell_wait(void *host, m0_time_t deadline)
 {
 	struct m0_attach *att = host;
-	struct pollfd     fds[3 + M0_ATTACH_NEAR_FDS_MAX] = {
-		    { att->att_bell, POLLIN, 0 },
-		    { att->att_sock, POLLRDHUP, 0 },
-		    { att->att_rouse, POLLIN, 0 }
-	};
-	unsigned fds_nr = 3;
-	int      nr;
+	/* Only those that are described are written, and looked at. */
+	struct pollfd fds[3 + M0_ATTACH_NEAR_FDS_MAX];
+	unsigned      fds_nr = 3;
+	int           nr;
 
+	fds[0] = (struct pollfd){ att->att_bell, POLLIN, 0 };
+	fds[1] = (struct pollfd){ att->att_sock, POLLRDHUP, 0 };
+	fds[2] = (struct pollfd){ att->att_rouse, POLLIN, 0 };
 	if (att->att_near != NULL)
 		fds_nr += m0_attach_near_fds(att->att_near, fds + fds_nr);
 	nr = poll_until(fds, fds_nr, deadline);

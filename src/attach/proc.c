@@ -279,8 +279,7 @@ static int hello_take(struct m0_attach__proc       *proc,
 	if (rc != 0)
 		return rc;
 	cfg.svg_tms = &proc->apr_server->asv_tms;
-	cfg.svg_no_copies = proc->apr_no_copies;
-	if (!cfg.svg_no_copies)
+	if (!proc->apr_no_copies)
 		cfg.svg_copies = &proc->apr_server->asv_copies;
 	cfg.svg_portals = proc->apr_portals;
 	cfg.svg_tmids = proc->apr_tmids;

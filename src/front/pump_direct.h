@@ -17,10 +17,7 @@ enum {
 	/** Queues that neighbours can send to. */
 	M0_PUMP_QUEUES_MAX = 16,
 	/** Most bytes of a message; larger ones go to the server. */
-	M0_PUMP_DIRECT_BYTES_MAX = 32 << 10,
-	M0_PUMP_DIRECT_PORTALS_MAX = 64,
-	/** The number of a transfer machine is in the upper bits. */
-	M0_PUMP_TMID_SHIFT = 52
+	M0_PUMP_DIRECT_BYTES_MAX = 32 << 10
 };
 
 /** Before each message in a pipe, which has its header and payload before the other side

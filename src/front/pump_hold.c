@@ -30,8 +30,8 @@ static bool me_may(const struct m0_ring_me *me)
 	return me->rme_flags == M0_LNET_ME_QUEUE && me->rme_ignore_bits == 0 &&
 	       m0_lnet_nid_is_any(&me->rme_id.lp_nid) &&
 	       me->rme_id.lp_pid == M0_LNET_PID_ANY &&
-	       me->rme_portal < M0_PUMP_DIRECT_PORTALS_MAX &&
-	       me->rme_match_bits << (64 - M0_PUMP_TMID_SHIFT) == 0;
+	       me->rme_portal < M0_SHARED_TM_PORTALS_MAX &&
+	       me->rme_match_bits << (64 - M0_SHARED_TMID_SHIFT) == 0;
 }
 
 static struct m0_pump_queue *queue_free(struct m0_pump_direct *direct)

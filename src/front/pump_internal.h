@@ -216,10 +216,8 @@ struct m0_pump {
 	unsigned              pmp_others_nr;
 	/** The next request has a reserved event of the budget. */
 	bool pmp_has_extra;
-	/** Numbers of transfer machines that the server is asked about, in order; the
-	 * number in the answer that is being taken. */
+	/** Numbers of transfer machines that the server is asked about, in order. */
 	struct m0_list pmp_tms;
-	uint32_t       pmp_tm_nr;
 	/** By portal: it is lazy. */
 	bool *pmp_lazy;
 	/** Messages between neighbours; NULL: there are none. */
@@ -398,14 +396,14 @@ static inline void m0_pump__shadow_copy(struct m0_pump *pump, uint32_t md,
 					uint64_t offset, uint64_t bytes,
 					bool out)
 {
+	uint64_t *word =
+		&pump->pmp_side->shs_words->shw_down_put.shl_shadow_bytes;
 	uint64_t nr =
 		m0_front__shadow_copy(pump->pmp_lnet, md, offset, bytes, out);
 
+	/* The server only reads this word. */
 	if (nr > 0)
-		(void)__atomic_fetch_add(
-			&pump->pmp_side->shs_words->shw_down_put
-				 .shl_shadow_bytes,
-			nr, __ATOMIC_RELAXED);
+		__atomic_store_n(word, *word + nr, __ATOMIC_RELAXED);
 }
 
 static inline bool m0_pump__is_open(const struct m0_pump *pump)

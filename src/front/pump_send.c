@@ -79,8 +79,8 @@ static bool is_for_queue(const struct m0_pump *pump, uint32_t nr)
 {
 	const struct m0_ring_op *op = m0_front__op_record(pump->pmp_lnet, nr);
 
-	return op->rop_portal < M0_PUMP_DIRECT_PORTALS_MAX &&
-	       op->rop_match_bits << (64 - M0_PUMP_TMID_SHIFT) == 0 &&
+	return op->rop_portal < M0_SHARED_TM_PORTALS_MAX &&
+	       op->rop_match_bits << (64 - M0_SHARED_TMID_SHIFT) == 0 &&
 	       op->rop_target.lp_pid == M0_LNET_PID_LUSTRE &&
 	       m0_pump__nid_is_ours(pump, &op->rop_target.lp_nid);
 }
@@ -273,7 +273,7 @@ static void out_ask(struct m0_pump *pump, struct m0_pump_out *out)
 	m0_pump__req_set(pump, M0_SHARED_TM_FIND, 0, 0);
 	pump->pmp_req.srq_tm = (struct m0_shared_tm){
 		.stn_portal = out->pou_portal,
-		.stn_tmid = (uint32_t)(out->pou_bits >> M0_PUMP_TMID_SHIFT),
+		.stn_tmid = (uint32_t)(out->pou_bits >> M0_SHARED_TMID_SHIFT),
 	};
 	if (m0_pump__other_send(pump) != 0 || !m0_pump__is_open(pump))
 		return;

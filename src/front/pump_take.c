@@ -164,9 +164,12 @@ static const char *head_flaw(const struct m0_pump    *pump,
 		return "the length of a message";
 	if (head->phd_bytes > in->pin_bytes)
 		return "a message of which only a part was shown";
-	/* The NIDs of the one are those of the other, if no change is on its way. */
-	if (!m0_pump__nid_is_ours(pump, &head->phd_source.lp_nid) ||
-	    !m0_pump__nid_is_ours(pump, &head->phd_target.lp_nid) ||
+	/* The NIDs of the one are those of the other, if no change is on its way; mostly they
+	 * have one in both places. */
+	if (!m0_pump__nid_is_ours(pump, &head->phd_target.lp_nid) ||
+	    (!m0_lnet_nid_eq(&head->phd_source.lp_nid,
+			     &head->phd_target.lp_nid) &&
+	     !m0_pump__nid_is_ours(pump, &head->phd_source.lp_nid)) ||
 	    head->phd_source.lp_pid != M0_LNET_PID_LUSTRE ||
 	    head->phd_target.lp_pid != M0_LNET_PID_LUSTRE)
 		return "a process that is none of this node";

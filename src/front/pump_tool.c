@@ -64,7 +64,7 @@ void m0_pump__tm_end(struct m0_pump *pump, bool is_claim, int status)
 			continue;
 		m0_list_del(&tm->ftm_link);
 		m0_front__tm_result(pump->pmp_lnet, tm, status,
-				    pump->pmp_tm_nr);
+				    (uint32_t)pump->pmp_value);
 		return;
 	}
 	M0_IMPOSSIBLE("each request has its entry in the list");

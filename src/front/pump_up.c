@@ -285,7 +285,6 @@ static int result_do(struct m0_pump *pump, const struct m0_shared_report *rep)
 		return m0_pump__broken(
 			pump, "result_opcode", rep->shp_result.srt_opcode,
 			"the opcode of a request that has no answer");
-	pump->pmp_tm_nr = (uint32_t)rep->shp_result.srt_value;
 	pump->pmp_value = rep->shp_result.srt_value;
 	m0_pump__other_end(pump, i, rep->shp_result.srt_status);
 	return 1;

@@ -10,9 +10,10 @@ _Static_assert(sizeof(struct m0_shared_head) <= M0_SHARED_WORDS_AT,
 	       "the words follow the head");
 _Static_assert(sizeof(struct m0_shared_head) % sizeof(uint64_t) == 0,
 	       "the head is copied by words");
-_Static_assert(sizeof(struct m0_shared_head) == 112, "version 1");
+_Static_assert(sizeof(struct m0_shared_head) == 112,
+	       "a change raises M0_SHARED_VERSION");
 _Static_assert(sizeof(struct m0_shared_words) == 8 * M0_SHARED_LINE_BYTES,
-	       "version 1");
+	       "a change raises M0_SHARED_VERSION");
 _Static_assert(sizeof(struct m0_shared_eq) == 2 * M0_SHARED_LINE_BYTES,
 	       "each side writes lines of its own");
 

@@ -93,6 +93,10 @@ enum {
 	/** Any transfer machine number: the server chooses. */
 	M0_SHARED_TMID_MAX = 4095,
 	M0_SHARED_TMID_ANY = 4096,
+	/** Position of the number in the match bits of a message. */
+	M0_SHARED_TMID_SHIFT = 52,
+	/** Portals whose messages may be for transfer machines. */
+	M0_SHARED_TM_PORTALS_MAX = 64,
 	/** Portals that a peer may have, whatever ours are. */
 	M0_SHARED_PORTALS_MIN = 64,
 	M0_SHARED_STATUS_MIN = -4095,

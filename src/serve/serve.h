@@ -29,7 +29,7 @@ struct m0_serve_op;
 
 enum {
 	/** Portals whose numbers of transfer machines can be claimed. */
-	M0_SERVE_PORTALS_MAX = 64,
+	M0_SERVE_PORTALS_MAX = M0_SHARED_TM_PORTALS_MAX,
 	/** Ranges of portals, and of numbers, that a process may use. */
 	M0_SERVE_RANGES_MAX = 8
 };

@@ -14,8 +14,6 @@
 
 enum {
 	TMIDS_NR = M0_SHARED_TMID_MAX + 1,
-	/** The number of a transfer machine in the match bits of its messages. */
-	TMID_SHIFT = 52,
 	/** For denied(): the operation is not for one number. */
 	TMID_NONE = 4097
 };
@@ -100,8 +98,8 @@ int m0_serve__me_hold(struct m0_serve *srv, struct m0_serve_me *me,
 		      const struct m0_lnet_me_attr *attr)
 {
 	struct m0_serve_portal *portal = portal_of(srv, attr->mea_portal);
-	uint32_t nr = (uint32_t)(attr->mea_match_bits >> TMID_SHIFT);
-	bool     is_one = attr->mea_ignore_bits >> TMID_SHIFT == 0;
+	uint32_t nr = (uint32_t)(attr->mea_match_bits >> M0_SHARED_TMID_SHIFT);
+	bool     is_one = attr->mea_ignore_bits >> M0_SHARED_TMID_SHIFT == 0;
 	int      rc = m0_serve__portal_may(srv, "an ME", attr->mea_portal);
 
 	if (rc != 0)
@@ -326,9 +324,9 @@ bool m0_serve__tm_is_named(const struct m0_serve *srv, uint32_t portal,
 
 	if (at == NULL || at->vpo_tmids == NULL)
 		return false;
-	tmid = &at->vpo_tmids[bits >> TMID_SHIFT];
+	tmid = &at->vpo_tmids[bits >> M0_SHARED_TMID_SHIFT];
 	return tmid->vti_owner == srv && tmid->vti_queue != NULL &&
-	       bits << (64 - TMID_SHIFT) == 0;
+	       bits << (64 - M0_SHARED_TMID_SHIFT) == 0;
 }
 
 /* ------------------------------------------------------------------- end -- */
