@@ -23,6 +23,7 @@ enum {
 	LOOKS_NR = 200000
 };
 
+static struct m0_serve_tms       tms;
 static const struct m0_serve_cfg serve_cfg = {
 	.svg_shared = { .shc_down_nr = 128,
 			.shc_up_nr = 256,
@@ -40,6 +41,7 @@ static const struct m0_serve_cfg serve_cfg = {
 	.svg_right = M0_SHARED_RIGHT_PROBE,
 	.svg_portals = { { { 0, 63 } }, 1 },
 	.svg_tmids = { { { 0, 4095 } }, 1 },
+	.svg_tms = &tms,
 };
 
 static struct m0_lnet *lnet;
@@ -312,6 +314,7 @@ static int teardown(void **state)
 		progress(1);
 	assert_int_equal(ended_nr, 1);
 	m0_serve_fini(&srv);
+	m0_serve_tms_fini(&tms);
 	m0_lnet_close(lnet);
 	return 0;
 }
@@ -728,11 +731,53 @@ static void end_cancels_a_probe_that_waits(void **state)
 	end_cancels_a_probe(state);
 }
 
+static unsigned held_wait(uint64_t bits, bool answers)
+{
+	struct m0_shared_words *words = client.shs_words;
+	uint32_t                recalls_nr = words->shw_state.shl_held;
+	m0_time_t               end = m0_time_from_now(20, 0);
+
+	while (srv.srv_runner.ru_is_held(&srv.srv_runner, PORTAL, bits)) {
+		assert_true(m0_time_now() < end);
+		if (answers)
+			words->shw_client_holds.shl_incoming =
+				words->shw_state.shl_held;
+	}
+	return words->shw_state.shl_held - recalls_nr;
+}
+
+/* A message waits a bounded time for MDs of a process that puts entries, or owes an answer. */
+static void wait_for_held_mds_is_bounded(void **state)
+{
+	const uint64_t           bits = 5ULL << M0_SHARED_TMID_SHIFT;
+	struct m0_shared_request req = { .srq_opcode = M0_SHARED_TM_CLAIM,
+					 .srq_tm = { PORTAL, 5 } };
+
+	(void)state;
+	put(&req);
+	result(0);
+	req = (struct m0_shared_request){ .srq_opcode = M0_SHARED_ME_ATTACH,
+					  .srq_gen = 1 };
+	me_fill(&req.srq_me, bits, M0_LNET_ME_QUEUE);
+	put(&req);
+	req.srq_opcode = M0_SHARED_QUEUE_NAME;
+	req.srq_number = 77;
+	put(&req);
+	progress(10);
+	client.shs_words->shw_client_holds.shl_held = 1;
+	me_attach(7);
+	assert_in_range(held_wait(bits, true), 1, 3);
+	progress(10);
+	assert_int_equal(held_wait(bits, false), 1);
+	assert_int_equal(held_wait(bits, false), 0);
+}
+
 int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest cases[] = {
 		CASE(messages_move),
+		CASE(wait_for_held_mds_is_bounded),
 		CASE(long_lists_move),
 		CASE(md_is_unlinked),
 		CASE(failures_are_events),
