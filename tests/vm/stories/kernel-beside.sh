@@ -25,7 +25,7 @@ daemon 10.0.0.1
 if insmod /own/colibri.ko networks='tcp(10.0.0.1)'; then exit 1; fi
 dmesg | grep 'cannot listen at 10.0.0.1 port 988.*EADDRINUSE' | tee /tmp/said
 grep 'another node has the port: stop it, or give another one by the parameter port' /tmp/said
-! lsmod | grep -q colibri
+if lsmod | grep -q colibri; then exit 1; fi
 # Both of them work, and so does another address: the two talk to each other.
 insmod /own/colibri.ko networks='tcp(10.0.0.1)' port=1988
 rmmod colibri

@@ -13,7 +13,7 @@ done
 # A parameter that is not understood is named, and nothing is left.
 if insmod /own/colibri.ko networks='tcp(10.0.0.1' 2>/tmp/refused; then exit 1; fi
 dmesg | tail -n 3
-! lsmod | grep -q colibri
+if lsmod | grep -q colibri; then exit 1; fi
 if insmod /own/colibri.ko accept=some; then exit 1; fi
 dmesg | grep 'accept is some; it may be secure, all or none'
 
