@@ -43,4 +43,4 @@ cat /tmp/said
 grep '10.0.0.1.*988' /tmp/said
 grep -i 'listens there' /tmp/said
 rmmod colibri
-if dmesg | grep -q 'BUG:\|WARNING:\|Call Trace\|not freed'; then exit 1; fi
+if dmesg | grep 'BUG:\|WARNING:\|Call Trace\|not freed\|STACK:'; then exit 1; fi

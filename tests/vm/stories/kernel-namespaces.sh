@@ -239,4 +239,4 @@ done
 [ "$(resets)" = "$before" ]
 kill $(cat /tmp/a)
 rmmod colibri
-if dmesg | grep -q 'BUG:\|WARNING:\|Call Trace\|not freed'; then exit 1; fi
+if dmesg | grep 'BUG:\|WARNING:\|Call Trace\|not freed\|STACK:'; then exit 1; fi

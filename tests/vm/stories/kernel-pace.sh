@@ -26,4 +26,4 @@ for what in '64 B and back' '1 MiB PUT'; do
     echo "$what: kernel $kernel us, process $user us, ratio $((100 * user / kernel)) %"
 done
 rmmod colibri
-if dmesg | grep -q 'BUG:\|WARNING:\|Call Trace\|not freed'; then exit 1; fi
+if dmesg | grep 'BUG:\|WARNING:\|Call Trace\|not freed\|STACK:'; then exit 1; fi
