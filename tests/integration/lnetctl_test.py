@@ -440,6 +440,16 @@ class Lctl(Case):
                       ('which_nid', NID), ('get_param', 'nis')):
             self.assert_refused(self.lctl(*words), 1, 'lctl: no node answers')
 
+    def test_device(self):
+        # A device of no module: what is there is not unloaded, and no node answers.
+        ctl = ('--ctl', '/dev/null')
+        for word in ('down', 'unconfigure'):
+            self.assert_refused(self.lctl(*ctl, 'network', word), 1,
+                                'lctl: LNET busy', 'rmmod')
+        self.assert_refused(self.lctl(*ctl, 'network', 'up'), 1, 'lctl: ')
+        self.assert_refused(self.lctl(*ctl, 'ping', NID), 2,
+                            "accepted by `colibri ping' and `discover'")
+
     def test_nids_and_pings(self):
         self.node(net=2, ctl='other.sock')
         self.node('--routes', f'tcp7 {NID}', port=self.port)

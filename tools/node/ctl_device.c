@@ -25,7 +25,8 @@ static const char *flaw(const struct ctl_request *req)
 	switch (req->cq_verb) {
 	case CTL_PING:
 	case CTL_DISCOVER:
-		return "accepted by --attach and the path";
+		return "accepted by `colibri ping' and "
+		       "`discover', with --attach and the path";
 	case CTL_PROCESS_DRAIN:
 		return "rmmod unloads the module when no process has the "
 		       "device open; accepted: process show";

@@ -156,6 +156,23 @@ static int nids_list(struct lctl *lctl, int argc, char **argv)
 
 /* ------------------------------------------------------------------ network */
 
+/* The device is there as long as the module is loaded, and a node may be behind it. */
+static int network_device(struct lctl *lctl, bool is_up)
+{
+	struct json_t *tree;
+
+	if (!is_up)
+		return tool_fail_set(&lctl->lct_fail, TOOL_FAILED,
+				     "LNET busy: the module colibri is loaded "
+				     "(%s): `rmmod colibri' unloads it",
+				     lctl->lct_ctl);
+	tree = node_show(lctl, CTL_NET_SHOW);
+	if (tree != NULL)
+		printf("LNET configured\n");
+	jout_free(tree);
+	return lctl->lct_fail.tf_exit;
+}
+
 static int network(struct lctl *lctl, int argc, char **argv)
 {
 	const char *word = argc == 2 ? argv[1] : "";
@@ -168,6 +185,8 @@ static int network(struct lctl *lctl, int argc, char **argv)
 	if (!is_up && !is_down)
 		return usage(lctl, argv[0],
 			     "accepted: up, configure, down, unconfigure");
+	if (lctl->lct_ctl != NULL && ctl_is_device(lctl->lct_ctl))
+		return network_device(lctl, is_up);
 	if (lctl->lct_ctl != NULL) {
 		snprintf(where, sizeof where, "%s", lctl->lct_ctl);
 		fd = ctl_connect(where);
