@@ -10,7 +10,6 @@
  */
 #include <linux/capability.h>
 #include <linux/mutex.h>
-#include <linux/sched.h>
 #include <linux/sysctl.h>
 #include <net/net_namespace.h>
 #include <net/netns/generic.h>
@@ -198,9 +197,9 @@ static void ns_end(struct net *net)
 		return;
 	/* Waits for who reads or writes now. */
 	unregister_net_sysctl_table(ns->knx_header);
-	/* A namespace cannot stay, so it waits until another thread has left. */
-	while (!is_inside && kern_enter() != 0)
-		schedule_timeout_uninterruptible(1);
+	/* A namespace cannot stay. */
+	if (!is_inside)
+		kern_enter_wait();
 	ns_close(ns);
 	if (!is_inside)
 		kern_leave();

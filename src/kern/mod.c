@@ -5,7 +5,7 @@
  */
 #include <linux/module.h>
 #include <linux/moduleparam.h>
-#include <linux/sched.h>
+#include <linux/thread_info.h>
 #include <net/net_namespace.h>
 
 #include "kern/kern_node.h"
@@ -359,9 +359,8 @@ static int __init colibri_start(void)
 
 static void __exit colibri_end(void)
 {
-	/* The module cannot stay, so it waits until another thread has left. */
-	while (kern_enter() != 0)
-		schedule_timeout_uninterruptible(1);
+	/* The module cannot stay. */
+	kern_enter_wait();
 	all_end();
 	kern_leave();
 	leak_report();

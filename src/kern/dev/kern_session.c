@@ -244,8 +244,7 @@ static int region_put(struct kern_session           *ses,
 	bool done = false;
 
 	/* Gives back what was reserved, whatever happens to the process. */
-	while (kern_enter() == -EAGAIN)
-		schedule_timeout_uninterruptible(1);
+	kern_enter_wait();
 	if (pin != NULL)
 		done = m0_serve_maps_put(&ses->kne_maps, region->aer_nr,
 					 &pin->kni_map);

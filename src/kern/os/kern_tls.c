@@ -86,6 +86,15 @@ int kern_enter(void)
 	return -EAGAIN;
 }
 
+void kern_enter_wait(void)
+{
+	int rc;
+
+	while ((rc = kern_enter()) == -EAGAIN)
+		schedule_timeout_uninterruptible(1);
+	M0_ASSERT(rc == 0);
+}
+
 void kern_leave(void)
 {
 	struct kern_slot *slot = slot_find();

@@ -25,6 +25,11 @@ enum {
  * @retval -EBUSY   the thread is inside already.
  */
 int kern_enter(void);
+/**
+ * Enters, and waits until another thread has left if need be: for what must be done, and
+ * cannot be put off. Pre: the thread is not inside.
+ */
+void kern_enter_wait(void);
 /** The calling thread leaves. Pre: it is inside, and holds no lock. */
 void kern_leave(void);
 bool kern_is_inside(void);
