@@ -145,6 +145,8 @@ int m0_lnet_daemon_device_procs(const char                 *path,
 	unsigned               i;
 	int                    rc;
 
+	M0_BASSERT((int)M0_LNET_DAEMON_DEVICE_PROCS_MAX ==
+		   (int)M0_ATTACH_PROCS_MAX);
 	if (max > M0_LNET_DAEMON_DEVICE_PROCS_MAX)
 		return -EINVAL;
 	M0_ALLOC_ARR(rows, max_check(max, 1U));

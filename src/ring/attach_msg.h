@@ -19,7 +19,9 @@ enum {
 	M0_ATTACH_VERSION = 2,
 	M0_ATTACH_WHY_BYTES = 232,
 	/** Longest message. */
-	M0_ATTACH_BYTES_MAX = 256
+	M0_ATTACH_BYTES_MAX = 256,
+	/** Most processes that a device tells about. */
+	M0_ATTACH_PROCS_MAX = 4096
 };
 
 /** Calls of ioctl() of a device. */
@@ -32,7 +34,8 @@ enum m0_attach_device {
 	M0_ATTACH_DEVICE_PROCS = 0x6d03
 };
 
-/** A process that is attached to a device: struct m0_lnet_attached has the same. */
+/** A process that is attached to a device: a part of what struct m0_lnet_attached
+ * has. */
 struct m0_attach_proc {
 	uint32_t aep_pid;
 	uint32_t aep_uid;
@@ -50,7 +53,7 @@ struct m0_attach_proc {
 
 /** Bytes that the device does not use are 0. */
 struct m0_attach_procs {
-	/** Address of memory for aes_max processes, at most 4,096. */
+	/** Address of memory for aes_max processes, at most M0_ATTACH_PROCS_MAX. */
 	uint64_t aes_to;
 	uint32_t aes_max;
 	/** Written by the device, as all that follows: processes that it has told about. */

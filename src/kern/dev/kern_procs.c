@@ -8,10 +8,6 @@
 
 #include "kern/dev/kern_dev.h"
 
-enum {
-	PROCS_MAX = 4096
-};
-
 /* knv_lock is held. */
 static void rows_of(const struct kern_device_node *node,
 		    const struct list_head        *sessions,
@@ -71,7 +67,7 @@ int kern_procs_tell(const struct kern_session     *of,
 
 	if (copy_from_user(&asked, arg, sizeof asked) != 0)
 		return -EFAULT;
-	if (asked.aes_max > PROCS_MAX)
+	if (asked.aes_max > M0_ATTACH_PROCS_MAX)
 		return -EINVAL;
 	procs = (struct m0_attach_procs){
 		.aes_to = asked.aes_to,

@@ -204,14 +204,9 @@ void kern_orphan_forget(struct sock *sk, bool left)
 	sock_put(sk);
 }
 
-bool kern_socket_is_over(const struct socket *sock)
-{
-	return READ_ONCE(sock->sk->sk_state) == TCP_CLOSE;
-}
-
 void kern_socket_forget(struct socket *sock)
 {
-	if (!kern_socket_is_over(sock))
+	if (!kern_orphan_is_over(sock->sk))
 		sock_no_linger(sock->sk);
 	sock_release(sock);
 }

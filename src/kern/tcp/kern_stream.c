@@ -193,7 +193,7 @@ void kern_streams_forget(struct kern_tcp *tcp)
 			m0_list_entry(link, struct kern_stream, knm_all);
 		struct socket *sock = stream->knm_sock.kns_sock;
 
-		while (!kern_socket_is_over(sock) && m0_time_now() < until)
+		while (!kern_orphan_is_over(sock->sk) && m0_time_now() < until)
 			schedule_timeout_uninterruptible(1);
 		kern_socket_forget(sock);
 		m0_list_del(&stream->knm_all);

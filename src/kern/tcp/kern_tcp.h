@@ -195,13 +195,12 @@ void kern_socket_reset(struct socket *sock);
  *         when the peer has acknowledged the end.
  */
 struct sock *kern_socket_end(struct socket *sock);
-bool         kern_orphan_is_over(const struct sock *sk);
+/** Both ends of the connection have ended, or it has failed. */
+bool kern_orphan_is_over(const struct sock *sk);
 /** Only the end of the stream is not acknowledged, so that TCP_USER_TIMEOUT bounds the rest. */
 bool kern_orphan_is_written(const struct sock *sk);
 /** Releases it, and ends it unless it is over, or `left` to the kernel. */
 void kern_orphan_forget(struct sock *sk, bool left);
-/** Both ends of the connection have ended, or it has failed. */
-bool kern_socket_is_over(const struct socket *sock);
 /** Releases a socket of a namespace that ends; resets it unless it is over. */
 void kern_socket_forget(struct socket *sock);
 int  kern_dial(struct m0_streams *streams, void *user,
