@@ -1,56 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* A snapshot of a running node. */
-#include <stdio.h>
 #include <stdlib.h>
-#include <sys/resource.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "lnet_node.h"
 #include "metrics.h"
+#include "metrics_process.h"
 
 enum {
 	/** How often the peers are read again when one of them has gone meanwhile. */
 	TRIES_MAX = 3
 };
 
-static double seconds_of(const struct timeval *time)
-{
-	return (double)time->tv_sec + (double)time->tv_usec / 1e6;
-}
-
-static uint64_t resident_bytes(void)
-{
-	unsigned long pages = 0;
-	FILE         *file = fopen("/proc/self/statm", "re");
-
-	if (file == NULL)
-		return 0;
-	if (fscanf(file, "%*u %lu", &pages) != 1)
-		pages = 0;
-	(void)fclose(file);
-	return pages * (uint64_t)sysconf(_SC_PAGESIZE);
-}
-
-/* When the node started, on the clock of the calendar. */
-static double started_s(const struct lnet_node *node)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_REALTIME, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec / 1e9 -
-	       (double)m0_time_sub(m0_time_now(), node->lno_since) / 1e9;
-}
-
 static void self_take(const struct lnet_node *node, struct metrics_self *self)
 {
-	struct rusage usage = { .ru_maxrss = 0 };
-
-	(void)getrusage(RUSAGE_SELF, &usage);
-	self->msl_started_s = started_s(node);
-	self->msl_cpu_s = seconds_of(&usage.ru_utime) +
-			  seconds_of(&usage.ru_stime);
-	self->msl_resident_bytes = resident_bytes();
+	self->msl_started_s = metrics_started_s(node->lno_since);
+	self->msl_cpu_s = metrics_cpu_s();
+	self->msl_resident_bytes = metrics_resident_bytes();
 	self->msl_scrapes_nr = node->lno_metrics.mtr_scrapes_nr;
 	self->msl_refused_nr = node->lno_metrics.mtr_source.mrc_refused_nr;
 	self->msl_took_s = (double)node->lno_metrics.mtr_took_ns / 1e9;

@@ -3,11 +3,9 @@
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/resource.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "../base/stop.h"
+#include "../node/metrics_process.h"
 #include "serve_metrics_list.h"
 
 enum {
@@ -267,34 +265,13 @@ static struct serve_row *rows_take(struct serve_metrics *metrics,
 	return copy;
 }
 
-static uint64_t resident_bytes(void)
-{
-	unsigned long pages = 0;
-	FILE         *file = fopen("/proc/self/statm", "re");
-
-	if (file == NULL)
-		return 0;
-	if (fscanf(file, "%*u %lu", &pages) != 1)
-		pages = 0;
-	(void)fclose(file);
-	return pages * (uint64_t)sysconf(_SC_PAGESIZE);
-}
-
 static void self_take(struct serve_metrics *metrics, struct serve_self *self)
 {
-	struct server  *sv = metrics->smt_server;
-	struct rusage   usage = { .ru_maxrss = 0 };
-	struct timespec now;
+	struct server *sv = metrics->smt_server;
 
-	(void)getrusage(RUSAGE_SELF, &usage);
-	(void)clock_gettime(CLOCK_REALTIME, &now);
-	self->sse_cpu_s =
-		(double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
-		(double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
-	self->sse_started_s =
-		(double)now.tv_sec + (double)now.tv_nsec / 1e9 -
-		(double)m0_time_sub(m0_time_now(), metrics->smt_since) / 1e9;
-	self->sse_resident_bytes = resident_bytes();
+	self->sse_cpu_s = metrics_cpu_s();
+	self->sse_started_s = metrics_started_s(metrics->smt_since);
+	self->sse_resident_bytes = metrics_resident_bytes();
 	self->sse_scrapes_nr = metrics->smt_scrapes_nr;
 	self->sse_refused_nr = metrics->smt_source.mrc_refused_nr;
 	self->sse_took_s = (double)metrics->smt_took_ns / 1e9;
