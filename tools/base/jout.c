@@ -97,15 +97,29 @@ void jout_append_str(struct json_t *array, const char *value)
 	(void)json_array_append_new(array, json_string(value));
 }
 
+static struct json_t *tree_read(struct json_t *tree, const json_error_t *error,
+				char why[JOUT_WHY_BYTES])
+{
+	if (tree == NULL)
+		snprintf(why, JOUT_WHY_BYTES, "line %d: %.160s", error->line,
+			 error->text);
+	return tree;
+}
+
 struct json_t *jout_read(FILE *file, char why[JOUT_WHY_BYTES])
 {
 	json_error_t error;
 	json_t      *tree = json_loadf(file, 0, &error);
 
-	if (tree == NULL)
-		snprintf(why, JOUT_WHY_BYTES, "line %d: %.160s", error.line,
-			 error.text);
-	return tree;
+	return tree_read(tree, &error, why);
+}
+
+struct json_t *jout_read_text(const char *text, char why[JOUT_WHY_BYTES])
+{
+	json_error_t error;
+	json_t      *tree = json_loads(text, 0, &error);
+
+	return tree_read(tree, &error, why);
 }
 
 struct json_t *jout_get(const struct json_t *object, const char *key)
@@ -126,6 +140,11 @@ bool jout_get_real(const struct json_t *object, const char *key, double *ret)
 		return false;
 	*ret = json_number_value(value);
 	return true;
+}
+
+double jout_get_number(const struct json_t *object, const char *key)
+{
+	return json_number_value(json_object_get(object, key));
 }
 
 struct json_t *jout_at(const struct json_t *array, size_t i)

@@ -42,11 +42,14 @@ void jout_append_str(struct json_t *array, const char *value);
 
 /** Reads a tree. @return NULL: it is not JSON, and `why` says where. */
 struct json_t *jout_read(FILE *file, char why[JOUT_WHY_BYTES]);
+struct json_t *jout_read_text(const char *text, char why[JOUT_WHY_BYTES]);
 /* Members of an object, elements of an array; NULL or false: there is none, or it
  * has another type. */
 struct json_t *jout_get(const struct json_t *object, const char *key);
 const char    *jout_get_str(const struct json_t *object, const char *key);
 bool jout_get_real(const struct json_t *object, const char *key, double *ret);
+/** 0 if there is none. */
+double         jout_get_number(const struct json_t *object, const char *key);
 struct json_t *jout_at(const struct json_t *array, size_t i);
 
 /** An array or object without members. */

@@ -179,27 +179,12 @@ static struct json_t *tree_ask(struct doctor            *doctor,
 	char           why[JOUT_WHY_BYTES];
 	struct json_t *tree = NULL;
 	char          *text;
-	FILE          *file;
 
 	*ret_code = doctor_ask(doctor, req, &text, ret_err);
-	file = text == NULL || text[0] == '\0'
-		       ? NULL
-		       : fmemopen(text, strlen(text), "r");
-	if (file != NULL) {
-		tree = jout_read(file, why);
-		(void)fclose(file);
-	}
+	if (text != NULL)
+		tree = jout_read_text(text, why);
 	free(text);
 	return tree;
-}
-
-/* A number of an object, and 0 if it is not there. */
-static double number_of(const struct json_t *object, const char *key)
-{
-	double ret = 0;
-
-	(void)jout_get_real(object, key, &ret);
-	return ret;
 }
 
 /* Reads the answer to a ping or to a discovery of one NID. */
@@ -212,7 +197,7 @@ static void answer_read(const struct json_t *tree, const char *verb,
 	const char          *descr = jout_get_str(bad, "descr");
 	double               took;
 
-	ret->dpr_status = (int)number_of(bad, "errno");
+	ret->dpr_status = (int)jout_get_number(bad, "errno");
 	/* The node's own measure has not the way to the node in it. */
 	if (jout_get_real(good, "ns", &took) && took >= 0)
 		ret->dpr_took_ns = (uint64_t)took;
@@ -533,11 +518,12 @@ static void health_by_ctl(struct doctor *doctor)
 	if (code != TOOL_OK || health == NULL)
 		health_note(doctor, -1, 0);
 	else
-		health_note(doctor, number_of(health, "health value") / 1000,
-			    number_of(health, "dropped") +
-				    number_of(health, "timeout") +
-				    number_of(health, "error") +
-				    number_of(health, "network timeout"));
+		health_note(doctor,
+			    jout_get_number(health, "health value") / 1000,
+			    jout_get_number(health, "dropped") +
+				    jout_get_number(health, "timeout") +
+				    jout_get_number(health, "error") +
+				    jout_get_number(health, "network timeout"));
 	jout_free(tree);
 	free(err);
 }

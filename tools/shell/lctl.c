@@ -50,10 +50,9 @@ static int usage(struct lctl *lctl, const char *name, const char *what)
 static struct json_t *node_ask(struct lctl *lctl, struct ctl_request *req)
 {
 	struct json_t *tree = NULL;
-	FILE          *file;
 	char          *text;
 	char          *err;
-	char           why[JOUT_WHY_BYTES] = "no memory is left";
+	char           why[JOUT_WHY_BYTES];
 	int            code;
 
 	req->cq_json = true;
@@ -62,11 +61,7 @@ static struct json_t *node_ask(struct lctl *lctl, struct ctl_request *req)
 	/* A ping that failed is in the tree, too. */
 	if (lctl->lct_fail.tf_exit == TOOL_OK && text != NULL &&
 	    text[0] != '\0') {
-		file = fmemopen(text, strlen(text), "r");
-		if (file != NULL) {
-			tree = jout_read(file, why);
-			(void)fclose(file);
-		}
+		tree = jout_read_text(text, why);
 		if (tree == NULL)
 			tool_fail_set(&lctl->lct_fail, TOOL_FAILED,
 				      "the node's answer: %s", why);
@@ -90,12 +85,9 @@ static struct json_t *node_show(struct lctl *lctl, enum ctl_verb verb)
 	return node_ask(lctl, &req);
 }
 
-/* A number of an object, 0 if it has none. */
 static int64_t number(const struct json_t *object, const char *key)
 {
-	double value;
-
-	return jout_get_real(object, key, &value) ? (int64_t)value : 0;
+	return (int64_t)jout_get_number(object, key);
 }
 
 static const char *string(const struct json_t *object, const char *key)
