@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
-/** What metrics tell about the process itself. */
+/** Figures of the process itself, for its metrics. */
 #ifndef M0_TOOLS_METRICS_PROCESS_H
 #define M0_TOOLS_METRICS_PROCESS_H
 
